@@ -1,0 +1,1 @@
+//! The room `command_store`.
