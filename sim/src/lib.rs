@@ -1,1 +1,2 @@
 //! The room `sim`.
+pub mod checker;
