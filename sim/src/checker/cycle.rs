@@ -1,55 +1,73 @@
-//! The shortest circle of operations inside the components Tarjan found, and its name.
+//! The shortest circle of operations inside the components Tarjan found.
+//!
+//! Circles are mostly tiny and components may be huge, so the search deepens: all circles of two operations, of three, and
+//! so on, each from every operation and only along dependencies. The clock is needed at most once, to close a circle: had
+//! a shortest circle two edges of the clock, `a` done before `b` begins and `c` done before `d` begins, then `a` would be
+//! done before `d` begins or `c` before `b` begins, and that edge would cut the circle short.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::anomaly::{Anomaly, Class, CycleKind, EdgeKind};
+use super::anomaly::EdgeKind;
 use super::graph::Graph;
-use super::history::{History, Outcome};
-use super::lists::Lists;
+use super::history::Op;
 
-/// Edges looked at before the best circle so far is good enough; only unreadably large components come near it.
-const EDGES_MAX: usize = 4_000_000;
-/// Operations named in the text.
-const NAMED_MAX: usize = 16;
+/// Edges looked at, plus this many times all edges, before any circle is good enough.
+const EDGES_MAX: usize = 2_000_000;
+const EDGES_FACTOR: usize = 4;
 const NOWHERE: u32 = u32::MAX;
 
 /// Operations, then of these as few as possible by the clock, by anti-dependency, by read. Compared in this order, so of
 /// equally short circles the worst one is reported.
 type Cost = [u32; 4];
 const UNREACHED: Cost = [u32::MAX; 4];
-
-/// Names the shortest circle in `components`, each of which must hold one.
-pub(crate) fn shortest_cycle(
-    history: &History,
-    lists: &Lists<'_>,
-    graph: &Graph,
-    mut components: Vec<Vec<u32>>,
-    realtime: bool,
-) -> Anomaly {
-    components.sort_by_key(Vec::len);
-    let mut search = Search::new(graph, &components, realtime);
-    for &start in components.iter().flatten() {
-        if graph.is_op(start) {
-            search.search_cycle_through(start);
-        }
-        if search.edge_count >= EDGES_MAX || search.best_cost[0] <= 2 && search.best_cost[1..] == [0; 3] {
-            break;
-        }
-    }
-    describe(history, lists, &search.best)
-}
+const BY_CLOCK: Cost = [1, 1, 0, 0];
 
 /// One edge of a circle; a way through auxiliary nodes is one `Realtime` step.
 #[derive(Clone, Copy)]
-struct Step {
-    from: u32,
-    kind: EdgeKind,
+pub(crate) struct Step {
+    pub(crate) from: u32,
+    pub(crate) kind: EdgeKind,
+}
+
+/// A shortest circle in `components`, each of which must hold one and, if `realtime`, none without the clock.
+///
+/// *Shape*: shortest unless the search grew too long; then it is some circle.
+pub(crate) fn shortest_cycle(ops: &[Op], graph: &Graph, components: &[Vec<u32>], realtime: bool) -> Vec<Step> {
+    let mut search = Search::new(ops, graph, components, realtime);
+    let starts: Vec<u32> = components.iter().flatten().copied().filter(|&node| graph.is_op(node)).collect();
+    let budget = EDGES_MAX.saturating_add(EDGES_FACTOR.saturating_mul(graph.edge_count()));
+    for length in 2..=starts.len() as u32 {
+        search.bound = [length + 1, 0, 0, 0];
+        for &start in &starts {
+            search.try_start(start);
+            if search.edge_count > budget {
+                break;
+            }
+        }
+        if !search.best.is_empty() || search.edge_count > budget {
+            break;
+        }
+    }
+    if search.best.is_empty() {
+        search.follow_clock = realtime;
+        search.bound = UNREACHED;
+        // Every operation of a component lies on some circle.
+        starts.first().into_iter().for_each(|&start| search.try_start(start));
+    }
+    let mut steps = search.best;
+    // One circle, one telling: the operation invoked first leads, whichever one the search set out from.
+    let first = (0..steps.len()).min_by_key(|&i| ops[steps[i].from as usize].invoke);
+    steps.rotate_left(first.unwrap_or(0));
+    steps
 }
 
 struct Search<'g> {
+    ops: &'g [Op],
     graph: &'g Graph,
     realtime: bool,
+    /// Walk through auxiliary nodes too, instead of using the clock only to close the circle.
+    follow_clock: bool,
     /// Component of each node, `NOWHERE` for nodes outside all.
     component: Vec<u32>,
     cost: Vec<Cost>,
@@ -57,12 +75,13 @@ struct Search<'g> {
     touched: Vec<u32>,
     heap: BinaryHeap<Reverse<(Cost, u32)>>,
     edge_count: usize,
-    best_cost: Cost,
+    /// Only a cheaper circle is of interest.
+    bound: Cost,
     best: Vec<Step>,
 }
 
 impl<'g> Search<'g> {
-    fn new(graph: &'g Graph, components: &[Vec<u32>], realtime: bool) -> Self {
+    fn new(ops: &'g [Op], graph: &'g Graph, components: &[Vec<u32>], realtime: bool) -> Self {
         let node_count = graph.node_count();
         let mut component = vec![NOWHERE; node_count];
         for (number, nodes) in (0u32..).zip(components) {
@@ -71,51 +90,61 @@ impl<'g> Search<'g> {
             }
         }
         Self {
+            ops,
             graph,
             realtime,
+            follow_clock: false,
             component,
             cost: vec![UNREACHED; node_count],
             parent: vec![(NOWHERE, EdgeKind::Realtime); node_count],
             touched: Vec::new(),
             heap: BinaryHeap::new(),
             edge_count: 0,
-            best_cost: UNREACHED,
+            bound: UNREACHED,
             best: Vec::new(),
         }
     }
 
-    /// Dijkstra from `start` back to itself, cut where it cannot beat the best.
-    fn search_cycle_through(&mut self, start: u32) {
+    /// Dijkstra from `start` back to itself, cut where it cannot stay below the bound.
+    fn try_start(&mut self, start: u32) {
         for node in self.touched.drain(..) {
             self.cost[node as usize] = UNREACHED;
         }
         self.heap.clear();
-        self.heap.push(Reverse(([0; 4], start)));
         // The start itself stays unreached, so that the way back to it is seen as any other.
-        let mut at_start = true;
+        self.relax(start, [0; 4]);
         while let Some(Reverse((cost, node))) = self.heap.pop() {
-            if node == start && !at_start {
-                self.best_cost = cost;
-                self.best = self.way_back(start);
+            if node == start {
+                self.keep(cost, start, Vec::new());
                 return;
             }
-            at_start = false;
-            if node == start || cost == self.cost[node as usize] {
+            if self.closes_by_clock(node, start) {
+                let closing = Step { from: node, kind: EdgeKind::Realtime };
+                self.keep(add(cost, BY_CLOCK), start, vec![closing]);
+                return;
+            }
+            if cost == self.cost[node as usize] {
                 self.relax(node, cost);
             }
         }
     }
 
+    fn closes_by_clock(&self, node: u32, start: u32) -> bool {
+        let closing = self.realtime && !self.follow_clock;
+        closing && self.ops[node as usize].known_done().is_some_and(|done| done < self.ops[start as usize].invoke)
+    }
+
     fn relax(&mut self, node: u32, cost: Cost) {
+        let remaining = if self.realtime && !self.follow_clock { BY_CLOCK } else { [0; 4] };
         for number in self.graph.edge_range(node) {
             self.edge_count += 1;
             let (target, kind) = self.graph.edge(number);
-            let usable = self.realtime || kind != EdgeKind::Realtime;
+            let usable = self.follow_clock || kind != EdgeKind::Realtime;
             if !usable || self.component[target as usize] != self.component[node as usize] {
                 continue;
             }
             let next = add(cost, step_cost(self.graph.is_op(node), kind));
-            if next < self.cost[target as usize] && next < self.best_cost {
+            if next < self.cost[target as usize] && add(next, remaining) < self.bound {
                 self.cost[target as usize] = next;
                 self.parent[target as usize] = (node, kind);
                 self.touched.push(target);
@@ -124,9 +153,9 @@ impl<'g> Search<'g> {
         }
     }
 
-    fn way_back(&self, start: u32) -> Vec<Step> {
-        let mut steps = Vec::new();
-        let mut node = start;
+    /// Takes the circle that leads from `start` to the last op of `steps`, or back to `start` if there is none.
+    fn keep(&mut self, cost: Cost, start: u32, mut steps: Vec<Step>) {
+        let mut node = steps.first().map_or(start, |step| step.from);
         loop {
             let (parent, kind) = self.parent[node as usize];
             if self.graph.is_op(parent) {
@@ -134,10 +163,12 @@ impl<'g> Search<'g> {
             }
             node = parent;
             if node == start {
-                steps.reverse();
-                return steps;
+                break;
             }
         }
+        steps.reverse();
+        self.bound = cost;
+        self.best = steps;
     }
 }
 
@@ -147,58 +178,11 @@ fn step_cost(from_op: bool, kind: EdgeKind) -> Cost {
         EdgeKind::WriteWrite => [1, 0, 0, 0],
         EdgeKind::WriteRead => [1, 0, 0, 1],
         EdgeKind::ReadWrite => [1, 0, 1, 0],
-        EdgeKind::Realtime if from_op => [1, 1, 0, 0],
+        EdgeKind::Realtime if from_op => BY_CLOCK,
         EdgeKind::Realtime => [0; 4],
     }
 }
 
 fn add(a: Cost, b: Cost) -> Cost {
     std::array::from_fn(|i| a[i].saturating_add(b[i]))
-}
-
-fn classify(steps: &[Step]) -> Class {
-    let count = |kind| steps.iter().filter(|step| step.kind == kind).count();
-    let kind = match (count(EdgeKind::ReadWrite), count(EdgeKind::WriteRead)) {
-        (0, 0) => CycleKind::G0,
-        (0, _) => CycleKind::G1c,
-        (1, _) => CycleKind::GSingle,
-        _ => CycleKind::G2,
-    };
-    Class::Cycle { kind, realtime: count(EdgeKind::Realtime) > 0 }
-}
-
-fn describe(history: &History, lists: &Lists<'_>, steps: &[Step]) -> Anomaly {
-    let id = |position: u32| history.ops[position as usize].id;
-    let mut text = String::from("no order fits");
-    for (i, step) in steps.iter().enumerate().take(NAMED_MAX) {
-        let to = steps[(i + 1) % steps.len()].from;
-        let key = edge_key(history, lists, *step, to).map_or_else(String::new, |key| format!(" key {key}"));
-        text.push_str(&format!(" op {} -{}{key}->", id(step.from), step.kind.label()));
-    }
-    match (steps.len().checked_sub(NAMED_MAX), steps.first()) {
-        (None | Some(0), Some(first)) => text.push_str(&format!(" op {}", id(first.from))),
-        (hidden, _) => text.push_str(&format!(" and {} more back to the first", hidden.unwrap_or(0))),
-    }
-    let mut anomaly = Anomaly::new(classify(steps), steps.iter().map(|step| id(step.from)).collect(), text);
-    anomaly.edges = steps.iter().map(|step| step.kind).collect();
-    anomaly
-}
-
-/// The key that made the edge, looked up again since edges do not carry it.
-fn edge_key(history: &History, lists: &Lists<'_>, step: Step, to: u32) -> Option<u32> {
-    let adjacent = |key: u32| lists.writers_of_key(key).windows(2).any(|pair| pair == [step.from, to]);
-    let read_of = |op: u32, offset: usize, writer: u32| {
-        let op = &history.ops[op as usize];
-        let mut reads = op.reads.iter().filter(|_| op.outcome == Outcome::Ok);
-        let is_edge = |key: u32, len: usize| {
-            len.checked_sub(offset).and_then(|at| lists.writers_of_key(key).get(at)) == Some(&writer)
-        };
-        reads.find(|read| is_edge(read.key, read.list.element_count())).map(|read| read.key)
-    };
-    match step.kind {
-        EdgeKind::WriteWrite => history.ops[to as usize].appends.iter().copied().find(|&key| adjacent(key)),
-        EdgeKind::WriteRead => read_of(to, 1, step.from),
-        EdgeKind::ReadWrite => read_of(step.from, 0, to),
-        EdgeKind::Realtime => None,
-    }
 }

@@ -60,6 +60,10 @@ impl Graph {
         self.starts.len() - 1
     }
 
+    pub(crate) fn edge_count(&self) -> usize {
+        self.targets.len()
+    }
+
     pub(crate) fn is_op(&self, node: u32) -> bool {
         (node as usize) < self.op_count
     }

@@ -16,6 +16,7 @@ mod graph;
 mod history;
 mod id_index;
 mod lists;
+mod naming;
 mod per_key;
 mod rng;
 mod scc;

@@ -5,6 +5,7 @@ use super::cycle::shortest_cycle;
 use super::graph::Graph;
 use super::history::History;
 use super::lists::Lists;
+use super::naming::describe;
 use super::scc::offending_components;
 
 /// Whether one order of the operations explains every read, every final list and the clock.
@@ -26,7 +27,7 @@ pub fn check_serializable(history: &History) -> Result<(), Anomaly> {
     let without_clock = offending_components(&graph, false);
     let realtime = without_clock.is_empty();
     let components = if realtime { with_clock } else { without_clock };
-    Err(shortest_cycle(history, &lists, &graph, components, realtime))
+    Err(describe(history, &lists, &shortest_cycle(&history.ops, &graph, &components, realtime)))
 }
 
 #[cfg(test)]
@@ -155,7 +156,7 @@ mod tests {
     fn two_stale_steps_and_the_clock_are_g2_realtime() {
         let ops = [op(1).reads(X, &[]).at(5, 9), op(2).appends(X).reads(Y, &[]).at(2, 8), op(3).appends(Y).at(1, 4)];
         let anomaly = fault(&history(ops, &[(X, &[2]), (Y, &[3])]));
-        assert_eq!((anomaly.class, anomaly.ops), (cycle(CycleKind::G2, true), vec![1, 2, 3]));
+        assert_eq!((anomaly.class, anomaly.ops), (cycle(CycleKind::G2, true), vec![3, 1, 2]));
     }
 
     #[test]
