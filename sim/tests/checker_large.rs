@@ -28,6 +28,7 @@ fn plant_stale_read(history: &mut History) -> Option<u32> {
     Some(op.id)
 }
 
+#[allow(clippy::disallowed_methods, reason = "a figure printed for people, never asserted")]
 fn timed<T>(run: impl FnOnce() -> T) -> (T, Duration) {
     let start = Instant::now();
     (run(), start.elapsed())

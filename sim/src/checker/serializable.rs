@@ -244,6 +244,13 @@ mod tests {
     }
 
     #[test]
+    fn reads_of_an_unanswered_operation_prove_nothing() {
+        let writers = [op(1).appends(X).at(1, 2), op(2).appends(X).at(3, 4)];
+        let unknown = op(3).reads(X, &[]).appends(X).at(5, 6).ended(Outcome::Unknown);
+        accept(&history(writers.into_iter().chain([unknown]), &[(X, &[1, 2, 3])]));
+    }
+
+    #[test]
     fn broken_histories_are_refused_and_not_judged() {
         let twice = history([op(1), op(1)], &[]);
         let backwards = history([op(1).at(4, 3)], &[]);
