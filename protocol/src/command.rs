@@ -4,9 +4,8 @@
 
 use crate::bytes::{Blob, Bytes};
 use crate::deps::Deps;
-use crate::invariant;
 use crate::key::Key;
-use crate::route::Route;
+use crate::route::{Route, Scope};
 use crate::status::{DepsKnown, Durability, Status};
 use crate::timestamp::{Ballot, Timestamp, TxnId};
 use crate::txn::Txn;
@@ -29,7 +28,7 @@ pub struct Command {
     status: Status,
     promised: Ballot,
     accepted: Ballot,
-    route: Option<Route>,
+    scope: Option<Scope>,
     txn: Option<Txn>,
     execute_at: Option<Timestamp>,
     rejected: bool,
@@ -51,8 +50,8 @@ pub struct CommandDiff {
     pub promised: Option<Ballot>,
     /// Ballot of the Accept or Commit taken.
     pub accepted: Option<Ballot>,
-    /// The full route.
-    pub route: Option<Route>,
+    /// What is known of where it takes part; the full route replaces a part.
+    pub scope: Option<Scope>,
     /// The definition.
     pub txn: Option<Txn>,
     /// Witnessed, proposed or decided execution time.
@@ -94,7 +93,12 @@ impl Command {
 
     /// The full route, once known.
     pub fn route(&self) -> Option<&Route> {
-        self.route.as_ref()
+        self.scope.as_ref().and_then(Scope::route)
+    }
+
+    /// What is known of where it takes part.
+    pub fn scope(&self) -> Option<&Scope> {
+        self.scope.as_ref()
     }
 
     /// The definition, once known.
@@ -146,22 +150,36 @@ impl Command {
         }
     }
 
-    /// Folds one delta into the state: the only way it changes, live and on replay alike.
+    /// Whether the delta is a legal step from here.
     ///
-    /// *Panics*: on a move that [`Status::may_move_to`] forbids, a promise that goes back, or `accepted` above `promised`: each
-    /// would be a bug of the machine, and going on would break agreement.
+    /// *Errors*: a move that [`Status::may_move_to`] forbids, a promise that goes back, or `accepted` above `promised`: each would
+    /// be a bug of the machine, and taking it would break agreement.
+    pub fn allows(&self, diff: &CommandDiff) -> Result<(), String> {
+        let promised = diff.promised.unwrap_or(self.promised);
+        let accepted = diff.accepted.unwrap_or(self.accepted);
+        if promised < self.promised {
+            return Err(format!("promise {:?} goes back to {promised:?}", self.promised));
+        }
+        if accepted > promised {
+            return Err(format!("accepted {accepted:?} is above promised {promised:?}"));
+        }
+        match diff.status {
+            Some(next) if !self.status.may_move_to(next, self.accepted, diff.accepted.unwrap_or(promised)) => {
+                Err(format!("{:?} may not become {next:?}", self.status))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Folds one delta into the state: the only way it changes, live and on replay alike.
     pub fn fold(&mut self, diff: &CommandDiff) {
         if let Some(promised) = diff.promised {
-            invariant!(promised >= self.promised, "a promise never goes back");
             self.promised = promised;
         }
         if let Some(status) = diff.status {
-            let ballot = diff.accepted.unwrap_or(self.promised);
-            invariant!(self.status.may_move_to(status, self.accepted, ballot), "{:?} -> {status:?}", self.status);
             self.status = status;
         }
         if let Some(accepted) = diff.accepted {
-            invariant!(accepted <= self.promised, "accepted is never above promised");
             self.accepted = accepted;
         }
         self.fold_facts(diff);
@@ -171,8 +189,8 @@ impl Command {
     }
 
     fn fold_facts(&mut self, diff: &CommandDiff) {
-        if let Some(route) = &diff.route {
-            self.route = Some(route.clone());
+        if let Some(scope) = &diff.scope {
+            self.scope = Some(scope.clone());
         }
         if let Some(txn) = &diff.txn {
             self.txn = Some(txn.clone());
@@ -203,7 +221,7 @@ impl Command {
             status: Some(self.status).filter(|status| *status != Status::NotDefined),
             promised: Some(self.promised).filter(|ballot| !ballot.is_zero()),
             accepted: Some(self.accepted).filter(|ballot| !ballot.is_zero()),
-            route: self.route.clone(),
+            scope: self.scope.clone(),
             txn: self.txn.clone(),
             execute_at: self.execute_at,
             rejected: Some(self.rejected).filter(|rejected| *rejected),

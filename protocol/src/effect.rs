@@ -6,9 +6,10 @@ use crate::bytes::Bytes;
 use crate::command::CommandDiff;
 use crate::id::{NodeId, RequestId};
 use crate::key::Key;
-use crate::message::{Message, Reply};
+use crate::message::{Apply, Message, Reply, Stable};
 use crate::outcome::{ClientOutcome, Path};
 use crate::route::Scope;
+use crate::status::Durability;
 use crate::timestamp::{Timestamp, TxnId};
 use crate::topology::NodeSet;
 
@@ -78,6 +79,8 @@ pub enum Effect {
     },
     /// Find out what became of a transaction and finish it.
     Chase(Chase),
+    /// Tell the own node's stores what was learned elsewhere.
+    Propagate(Box<Propagate>),
     /// Stop the node: going on would be wrong.
     Fatal {
         /// Why, for the operator.
@@ -96,6 +99,30 @@ pub struct Chase {
     pub scope: Scope,
     /// How often this store has asked before; odd attempts recover or invalidate, even ones only ask.
     pub attempt: u32,
+}
+
+/// Decided facts about a transaction, learned from other replicas.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Propagate {
+    /// The transaction.
+    pub txn_id: TxnId,
+    /// What is known of where it takes part.
+    pub scope: Scope,
+    /// What was learned.
+    pub learned: Learned,
+    /// At how many replicas the outcome is stored.
+    pub durability: Durability,
+}
+
+/// What can be learned. *Source*: [SPEC 11.3]: decided facts only.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Learned {
+    /// It never executes.
+    Invalidated,
+    /// Its dependencies are final.
+    Stable(Stable),
+    /// Its outcome.
+    Applied(Apply),
 }
 
 /// What happened, for counters and traces.

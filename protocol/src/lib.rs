@@ -32,7 +32,7 @@ mod txn;
 pub use bytes::{Blob, Bytes};
 pub use command::{Command, CommandDiff, Outcome};
 pub use deps::{Dep, DepSet, Deps};
-pub use effect::{Chase, Effect, Effects, Lsn, Note, RecoveryBranch, Ticket};
+pub use effect::{Chase, Effect, Effects, Learned, Lsn, Note, Propagate, RecoveryBranch, Ticket};
 pub use hlc::{NodeClock, RESERVATION};
 pub use hooks::{Hooks, Mutant, NoHooks};
 pub use id::{NodeId, RequestId, StoreId};

@@ -39,7 +39,7 @@ pub const fn fast_rejects_max(replicas: usize, electorate: usize, kind: FastPath
 /// What the proofs of the protocol ask of one shape of shard; holds for every shape we allow, checked below at compile time.
 const fn intersections_hold(n: usize, e: usize) -> bool {
     let (f, q) = (max_failures(n), slow_quorum(n));
-    let mut holds = 2 * q > n && q >= f + 1;
+    let mut holds = 2 * q > n && q > f;
     let kinds = [FastPathKind::Unoptimised, FastPathKind::PrivilegedWithoutDeps, FastPathKind::PrivilegedWithDeps];
     let mut at = 0;
     while at < kinds.len() {
@@ -49,7 +49,7 @@ const fn intersections_hold(n: usize, e: usize) -> bool {
         // P4: meets every Accept and every recovery quorum
         holds = holds && fast + q > n && 2 * fast > n;
         // P2 (d = 1) and P3 (d = 0, -1): 2F - e - f >= d
-        holds = holds && 2 * fast + at >= e + f + 1;
+        holds = holds && 2 * fast + at > e + f;
         at += 1;
     }
     holds
@@ -117,7 +117,7 @@ mod tests {
             for e in slow_quorum(n)..=n {
                 let fast = fast_quorum(n, e, FastPathKind::Unoptimised);
                 let fewer = fast - 1;
-                let meets = 2 * fewer >= e + max_failures(n) + 1 && 2 * fewer > n && fewer + slow_quorum(n) > n;
+                let meets = 2 * fewer > e + max_failures(n) && 2 * fewer > n && fewer + slow_quorum(n) > n;
                 assert!(!meets, "n={n} e={e}: F={fast} is larger than it has to be");
             }
         }

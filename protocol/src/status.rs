@@ -7,8 +7,10 @@ use crate::timestamp::Ballot;
 
 numbered! {
     /// Coordination status: what recovery compares.
+    #[derive(Default)]
     pub enum Status {
         /// Nothing decided here; a promise may exist all the same.
+        #[default]
         NotDefined = 0,
         /// Definition known, vote given.
         PreAccepted = 1,
@@ -32,24 +34,6 @@ numbered! {
         Truncated = 10,
         /// Decided never to execute.
         Invalidated = 11,
-    }
-}
-
-impl Default for Status {
-    fn default() -> Self {
-        Self::NotDefined
-    }
-}
-
-impl Default for DepsKnown {
-    fn default() -> Self {
-        Self::Unknown
-    }
-}
-
-impl Default for Durability {
-    fn default() -> Self {
-        Self::NotDurable
     }
 }
 
@@ -126,8 +110,10 @@ impl Status {
 
 numbered! {
     /// What is known of dependencies. Ordered: later knows more.
+    #[derive(Default)]
     pub enum DepsKnown {
         /// Nothing.
+        #[default]
         Unknown = 0,
         /// The privileged coordinator's own.
         FromCoordinator = 1,
@@ -157,8 +143,10 @@ impl DepsKnown {
 
 numbered! {
     /// At how many replicas an outcome is known to be stored. Only grows. *Source*: [SPEC 12.1].
+    #[derive(Default)]
     pub enum Durability {
         /// Nothing known.
+        #[default]
         NotDurable = 0,
         /// Stored here.
         Local = 1,

@@ -201,7 +201,7 @@ fn j11_every_field_of_a_delta_survives_a_save_and_load() {
             status: Some(Status::AcceptedSlow),
             promised: Some(promised),
             accepted: Some(accepted),
-            route: Some(route()),
+            scope: Some(Scope::Full(route())),
             txn: Some(txn()),
             execute_at: Some(at()),
             rejected: Some(true),
@@ -221,7 +221,7 @@ fn the_fold_of_the_whole_state_is_the_state() {
     let mut command = Command::default();
     let pre_accepted = CommandDiff {
         status: Some(Status::PreAccepted),
-        route: Some(route()),
+        scope: Some(Scope::Full(route())),
         txn: Some(txn()),
         execute_at: Some(at()),
         ..CommandDiff::default()
