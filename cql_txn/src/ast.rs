@@ -1,0 +1,469 @@
+//! What a text says, before names have a meaning.
+
+use crate::error::At;
+
+/// A parsed text: one statement and the bind markers in it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Statement {
+    /// The statement.
+    pub kind: StatementKind,
+    /// Its markers in text order; a [`TermKind::Marker`] is an index into them.
+    pub markers: Vec<Marker>,
+}
+
+/// Every kind of statement.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum StatementKind {
+    /// `USE keyspace`
+    Use(Name),
+    /// `CREATE KEYSPACE`
+    CreateKeyspace(CreateKeyspace),
+    /// `DROP KEYSPACE`
+    DropKeyspace(DropKeyspace),
+    /// `CREATE TABLE`
+    CreateTable(CreateTable),
+    /// `DROP TABLE`
+    DropTable(DropTable),
+    /// A SELECT of its own.
+    Select(Select),
+    /// An INSERT, UPDATE or DELETE of its own.
+    Mutation(Mutation),
+    /// `BEGIN TRANSACTION … COMMIT TRANSACTION`
+    Transaction(Transaction),
+}
+
+/// An identifier, folded to lower case unless it was quoted.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Name {
+    /// The name.
+    pub text: String,
+    /// Where it stands.
+    pub at: At,
+}
+
+/// A table, perhaps with its keyspace.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TableName {
+    /// The keyspace, if written.
+    pub keyspace: Option<Name>,
+    /// The table.
+    pub name: Name,
+}
+
+/// A bind marker.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Marker {
+    /// The name of `:name`; `None` for `?`.
+    pub name: Option<String>,
+    /// Where it stands.
+    pub at: At,
+}
+
+/// A constant or a marker.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Term {
+    /// What it is.
+    pub kind: TermKind,
+    /// Where it stands.
+    pub at: At,
+}
+
+/// Kinds of term. Numbers keep their digits: their width is known only beside a column.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum TermKind {
+    /// `null`
+    Null,
+    /// Digits, perhaps with a sign.
+    Integer(String),
+    /// A string, unescaped.
+    Text(String),
+    /// `true` or `false`
+    Boolean(bool),
+    /// The marker of this index.
+    Marker(u16),
+}
+
+/// A comparison.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Comparison {
+    /// `=`
+    Eq,
+    /// `!=`
+    Ne,
+    /// `<`
+    Lt,
+    /// `<=`
+    Le,
+    /// `>`
+    Gt,
+    /// `>=`
+    Ge,
+}
+
+impl Comparison {
+    /// The operator with its sides exchanged.
+    pub(crate) fn mirrored(self) -> Self {
+        match self {
+            Self::Lt => Self::Gt,
+            Self::Le => Self::Ge,
+            Self::Gt => Self::Lt,
+            Self::Ge => Self::Le,
+            same => same,
+        }
+    }
+
+    /// As written.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Self::Eq => "=",
+            Self::Ne => "!=",
+            Self::Lt => "<",
+            Self::Le => "<=",
+            Self::Gt => ">",
+            Self::Ge => ">=",
+        }
+    }
+}
+
+/// One restriction of a WHERE clause.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Relation {
+    /// The restricted column.
+    pub column: Name,
+    /// How.
+    pub test: RelationTest,
+}
+
+/// Kinds of restriction.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum RelationTest {
+    /// `column op term`
+    Compare(Comparison, Term),
+    /// `column IN (terms)`
+    In(Vec<Term>),
+}
+
+/// An ordinary SELECT.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Select {
+    /// What is selected.
+    pub selection: Selection,
+    /// From where.
+    pub table: TableName,
+    /// Which rows.
+    pub relations: Vec<Relation>,
+    /// At most this many.
+    pub limit: Option<Term>,
+    /// Where it begins.
+    pub at: At,
+}
+
+/// The columns of a SELECT.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Selection {
+    /// `*`
+    All,
+    /// A list of columns.
+    Columns(Vec<Selector>),
+}
+
+/// One selected column.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Selector {
+    /// The column.
+    pub column: Name,
+    /// Its name in the result, if given.
+    pub alias: Option<Name>,
+}
+
+/// `reference` or `reference.column`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Reference {
+    /// The name given by a LET.
+    pub name: Name,
+    /// The column; `None` is the row.
+    pub column: Option<Name>,
+}
+
+/// What a column may be assigned: a term, or inside a transaction a reference.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Operand {
+    /// A constant or marker.
+    Term(Term),
+    /// A value that a LET has read.
+    Reference(Reference),
+}
+
+/// INSERT, UPDATE or DELETE.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Mutation {
+    /// INSERT
+    Insert(Insert),
+    /// UPDATE
+    Update(Update),
+    /// DELETE
+    Delete(Delete),
+}
+
+/// `INSERT INTO table (columns) VALUES (values)`
+#[derive(Clone, PartialEq, Debug)]
+pub struct Insert {
+    /// The table.
+    pub table: TableName,
+    /// Columns and values, as many of one as of the other.
+    pub values: Vec<(Name, Operand)>,
+    /// `IF NOT EXISTS`
+    pub condition: Option<RowCondition>,
+    /// `USING …`
+    pub using: Using,
+    /// Where it begins.
+    pub at: At,
+}
+
+/// `UPDATE table SET … WHERE …`
+#[derive(Clone, PartialEq, Debug)]
+pub struct Update {
+    /// The table.
+    pub table: TableName,
+    /// `USING …`
+    pub using: Using,
+    /// The assignments.
+    pub assignments: Vec<Assignment>,
+    /// Which row.
+    pub relations: Vec<Relation>,
+    /// `IF …`
+    pub condition: Option<RowCondition>,
+    /// Where it begins.
+    pub at: At,
+}
+
+/// `DELETE columns FROM table WHERE …`
+#[derive(Clone, PartialEq, Debug)]
+pub struct Delete {
+    /// Columns to clear; none means the row.
+    pub columns: Vec<Name>,
+    /// The table.
+    pub table: TableName,
+    /// `USING …`
+    pub using: Using,
+    /// Which row or partition.
+    pub relations: Vec<Relation>,
+    /// `IF …`
+    pub condition: Option<RowCondition>,
+    /// Where it begins.
+    pub at: At,
+}
+
+/// One assignment of an UPDATE.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Assignment {
+    /// The column.
+    pub column: Name,
+    /// What happens to it.
+    pub op: AssignmentOp,
+    /// The right-hand side.
+    pub operand: Operand,
+}
+
+/// Kinds of assignment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum AssignmentOp {
+    /// `x = v`
+    Set,
+    /// `x += v`, `x = x + v`
+    Add,
+    /// `x -= v`, `x = x - v`
+    Subtract,
+    /// `x = v + x`
+    Prepend,
+}
+
+/// Time clauses of a mutation.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Using {
+    /// `USING TIMESTAMP`
+    pub timestamp: Option<Term>,
+    /// `USING TTL`
+    pub ttl: Option<Term>,
+}
+
+/// The IF clause of a single statement.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RowCondition {
+    /// What is asked.
+    pub kind: RowConditionKind,
+    /// Where it begins.
+    pub at: At,
+}
+
+/// Kinds of IF clause of a single statement.
+#[derive(Clone, PartialEq, Debug)]
+pub enum RowConditionKind {
+    /// `IF NOT EXISTS`
+    NotExists,
+    /// `IF EXISTS`
+    Exists,
+    /// `IF column op term AND …`
+    Columns(Vec<(Name, Comparison, Term)>),
+}
+
+/// `BEGIN TRANSACTION … COMMIT TRANSACTION`
+#[derive(Clone, PartialEq, Debug)]
+pub struct Transaction {
+    /// The LETs in order.
+    pub lets: Vec<Let>,
+    /// The SELECT.
+    pub returning: Option<Returning>,
+    /// The conditions of IF, all of which must hold; `None` without IF.
+    pub conditions: Option<Vec<Condition>>,
+    /// The mutations in order.
+    pub mutations: Vec<Mutation>,
+    /// Where it begins.
+    pub at: At,
+}
+
+/// `LET name = (SELECT …)`
+#[derive(Clone, PartialEq, Debug)]
+pub struct Let {
+    /// The name.
+    pub name: Name,
+    /// The read.
+    pub select: Select,
+}
+
+/// What a transaction gives back.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Returning {
+    /// The rows of a SELECT.
+    Select(Select),
+    /// One row of references.
+    References(Vec<Reference>, At),
+}
+
+/// One condition of IF.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Condition {
+    /// What is looked at.
+    pub reference: Reference,
+    /// What must hold.
+    pub test: ConditionTest,
+}
+
+/// Kinds of condition.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum ConditionTest {
+    /// `IS NULL`
+    Null,
+    /// `IS NOT NULL`
+    NotNull,
+    /// `reference op term`
+    Compare(Comparison, Term),
+}
+
+/// `CREATE KEYSPACE`
+#[derive(Clone, PartialEq, Debug)]
+pub struct CreateKeyspace {
+    /// Its name.
+    pub name: Name,
+    /// `IF NOT EXISTS`
+    pub if_not_exists: bool,
+    /// `WITH …`
+    pub options: Vec<TableOption>,
+}
+
+/// `DROP KEYSPACE`
+#[derive(Clone, PartialEq, Debug)]
+pub struct DropKeyspace {
+    /// Its name.
+    pub name: Name,
+    /// `IF EXISTS`
+    pub if_exists: bool,
+}
+
+/// `CREATE TABLE`
+#[derive(Clone, PartialEq, Debug)]
+pub struct CreateTable {
+    /// Its name.
+    pub table: TableName,
+    /// `IF NOT EXISTS`
+    pub if_not_exists: bool,
+    /// The columns in the order written.
+    pub columns: Vec<ColumnDefinition>,
+    /// The PRIMARY KEY clause, if there is one.
+    pub primary_key: Option<PrimaryKey>,
+    /// `CLUSTERING ORDER BY`: column and whether it descends.
+    pub clustering_order: Vec<(Name, bool)>,
+    /// `WITH …`
+    pub options: Vec<TableOption>,
+}
+
+/// A column of CREATE TABLE.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ColumnDefinition {
+    /// Its name.
+    pub name: Name,
+    /// The name of its type, lower case.
+    pub type_name: Name,
+    /// `STATIC`
+    pub is_static: bool,
+    /// `PRIMARY KEY` beside the column.
+    pub is_primary_key: bool,
+}
+
+/// The PRIMARY KEY clause.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PrimaryKey {
+    /// Columns of the partition key.
+    pub partition: Vec<Name>,
+    /// Clustering columns.
+    pub clustering: Vec<Name>,
+}
+
+/// `DROP TABLE`
+#[derive(Clone, PartialEq, Debug)]
+pub struct DropTable {
+    /// Its name.
+    pub table: TableName,
+    /// `IF EXISTS`
+    pub if_exists: bool,
+}
+
+/// `name = value` of a WITH clause.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TableOption {
+    /// The option.
+    pub name: Name,
+    /// Its value.
+    pub value: OptionValue,
+}
+
+/// A value of an option.
+#[derive(Clone, PartialEq, Debug)]
+pub enum OptionValue {
+    /// A constant, as text.
+    Scalar(String),
+    /// A map of constants, as text.
+    Map(Vec<(String, String)>),
+}
+
+/// As the schema tables show it.
+impl std::fmt::Display for OptionValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Scalar(text) => f.write_str(text),
+            Self::Map(entries) => {
+                f.write_str("{")?;
+                for (position, (key, value)) in entries.iter().enumerate() {
+                    let comma = if position == 0 { "" } else { ", " };
+                    write!(f, "{comma}'{key}': '{value}'")?;
+                }
+                f.write_str("}")
+            }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! The parts of a transaction, checked in the order of [CQL 1.8].
+
+use super::{Binder, ColumnSpec};
+use crate::ast::{Condition, ConditionTest, Returning, Transaction};
+use crate::error::Error;
+use crate::template::{ConditionUse, Source, TestUse, compared_with_null};
+
+impl<'a> Binder<'a> {
+    /// The result's columns, or `None`.
+    pub(super) fn transaction(&mut self, of: &'a Transaction) -> Result<Option<Vec<ColumnSpec>>, Error> {
+        self.in_transaction = true;
+        if of.mutations.is_empty() && of.returning.is_none() {
+            return Err(Error::invalid(
+                of.at,
+                "the transaction neither returns nor changes anything; add a SELECT or an update",
+            ));
+        }
+        if of.mutations.is_empty() && of.conditions.is_some() {
+            return Err(Error::invalid(of.at, "the IF block changes nothing; put an update between THEN and END IF"));
+        }
+        of.lets.iter().try_for_each(|clause| self.let_clause(clause))?;
+        let result = match &of.returning {
+            None => None,
+            Some(Returning::Select(select)) => Some(self.returning_select(select)?),
+            Some(Returning::References(references, _)) => Some(self.returning_references(references)?),
+        };
+        of.mutations.iter().try_for_each(|mutation| self.mutation(mutation))?;
+        of.conditions.iter().flatten().try_for_each(|condition| self.condition(condition))?;
+        Ok(result)
+    }
+
+    fn condition(&mut self, condition: &Condition) -> Result<(), Error> {
+        let name_at = condition.reference.name.at;
+        let (comparison, term) = match &condition.test {
+            ConditionTest::Compare(comparison, term) => (*comparison, term),
+            test => {
+                let (column, _) = self.reference(&condition.reference)?;
+                let test = if *test == ConditionTest::Null { TestUse::Null } else { TestUse::NotNull };
+                self.template.conditions.push(ConditionUse { column, test, at: name_at });
+                return Ok(());
+            }
+        };
+        let (column, mut spec) = self.column_reference(&condition.reference, "a comparison")?;
+        if let Some(name) = &condition.reference.column {
+            spec.name = name.text.clone();
+        }
+        let source = self.source_of(spec, term)?;
+        if source == Source::Null {
+            return Err(compared_with_null(term.at));
+        }
+        self.template.conditions.push(ConditionUse { column, test: TestUse::Compare(comparison, source), at: term.at });
+        Ok(())
+    }
+}
