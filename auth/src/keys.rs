@@ -10,6 +10,7 @@ use p256::ecdsa::SigningKey;
 use p256::elliptic_curve::Generate;
 use p256::elliptic_curve::zeroize::Zeroizing;
 use p256::{PublicKey, SecretKey};
+use sha2::{Digest, Sha256};
 
 use crate::frame::{LinkKey, Opener, Sealer, TAG_LEN, Tag};
 use crate::hkdf::Prk;
@@ -58,6 +59,16 @@ enum Purpose {
 }
 
 impl Session {
+    /// Hash over the greetings of both ends, the opener of the connection first.
+    pub fn transcript_of(dialler: &[u8], acceptor: &[u8]) -> [u8; 32] {
+        let mut hash = Sha256::new().chain_update(b"AHC1.hello");
+        for greeting in [dialler, acceptor] {
+            hash.update((greeting.len() as u64).to_be_bytes());
+            hash.update(greeting);
+        }
+        hash.finalize().into()
+    }
+
     fn info(&self, purpose: Purpose) -> Vec<u8> {
         let mut info = Vec::with_capacity(80);
         info.extend_from_slice(b"AHC1.kdf.link");

@@ -49,6 +49,12 @@ fn greeting_cannot_be_reflected() {
 }
 
 #[test]
+fn transcript_tells_greetings_and_their_order_apart() {
+    assert_ne!(Session::transcript_of(b"ab", b"c"), Session::transcript_of(b"a", b"bc"));
+    assert_ne!(Session::transcript_of(b"a", b"b"), Session::transcript_of(b"b", b"a"));
+}
+
+#[test]
 fn swapped_key_files_are_named() {
     let members = members();
     let (secrets, identity) = &members[0];
