@@ -1,0 +1,239 @@
+//! One client connection: a task that reads, serves and writes, and decides nothing about CQL.
+//!
+//! All requests found in one read are served before the answers leave in one write; answers that come later gather in the
+//! [`Line`] and wake the task once.
+
+use crate::codec::{Cut, Input};
+use crate::envelope::Prefix;
+use crate::error::Error;
+use crate::line::Line;
+use crate::server::Server;
+use crate::session::{Session, Step};
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::io::AsyncWrite;
+use tokio::net::TcpStream;
+use tokio::time::{Sleep, sleep};
+
+/// Reads served before other tasks get their turn.
+const TURNS_MAX: usize = 8;
+/// Bytes read and dropped after we closed our side, so that the client sees our last words instead of a reset.
+const LINGER_MAX_BYTES: usize = 1 << 20;
+const LINGER_MAX: Duration = Duration::from_secs(1);
+
+/// A connection as a task.
+pub(crate) struct Connection {
+    stream: TcpStream,
+    server: Rc<Server>,
+    line: Rc<Line>,
+    input: Input,
+    session: Session,
+    /// End of the time for STARTUP, later of lingering.
+    deadline: Option<Pin<Box<Sleep>>>,
+    phase: Phase,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    Open,
+    /// The client sends nothing more; answers under way still go out.
+    Ending,
+    /// We give up the connection once what is written is sent.
+    Closing,
+    Lingering {
+        left_bytes: usize,
+    },
+}
+
+/// Whether the task goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Turn {
+    Again,
+    Rest,
+    Over,
+}
+
+impl Connection {
+    pub(crate) fn new(stream: TcpStream, server: Rc<Server>) -> Self {
+        let line = server.open_line();
+        let session = Session::new(Rc::clone(&server), Rc::clone(&line));
+        let input = Input::new(server.config().greeting_max_bytes);
+        let deadline = Some(Box::pin(sleep(server.config().login_timeout)));
+        Self { stream, server, line, input, session, deadline, phase: Phase::Open }
+    }
+
+    fn turn(&mut self, cx: &mut Context<'_>) -> Result<Turn, io::Error> {
+        if self.line.has_overflowed() {
+            tracing::info!("closed a client that does not read its answers");
+            return Ok(Turn::Over);
+        }
+        match self.phase {
+            Phase::Open => self.turn_open(cx),
+            Phase::Ending => {
+                let flushed = self.flush(cx)?;
+                let is_over = flushed && self.line.in_flight() == 0;
+                Ok(if is_over { Turn::Over } else { Turn::Rest })
+            }
+            Phase::Closing => {
+                if !self.flush(cx)? || Pin::new(&mut self.stream).poll_shutdown(cx)?.is_pending() {
+                    return Ok(Turn::Rest);
+                }
+                self.phase = Phase::Lingering { left_bytes: LINGER_MAX_BYTES };
+                self.deadline = Some(Box::pin(sleep(LINGER_MAX)));
+                Ok(Turn::Again)
+            }
+            Phase::Lingering { left_bytes } => {
+                let Poll::Ready(len) = self.read(cx, |_, bytes| bytes.len()) else { return Ok(Turn::Rest) };
+                let len = len?;
+                self.phase = Phase::Lingering { left_bytes: left_bytes.saturating_sub(len) };
+                Ok(if len == 0 || len >= left_bytes { Turn::Over } else { Turn::Again })
+            }
+        }
+    }
+
+    fn turn_open(&mut self, cx: &mut Context<'_>) -> Result<Turn, io::Error> {
+        self.serve();
+        self.flush(cx)?;
+        if self.phase != Phase::Open {
+            return Ok(Turn::Again);
+        }
+        if self.server.is_stopping() && self.line.in_flight() == 0 {
+            self.phase = Phase::Closing;
+            return Ok(Turn::Again);
+        }
+        if !self.may_serve() {
+            return Ok(Turn::Rest);
+        }
+        let read = self.read(cx, |connection, bytes| {
+            connection.input.push(bytes);
+            bytes.len()
+        });
+        match read {
+            Poll::Pending => Ok(Turn::Rest),
+            Poll::Ready(len) => {
+                if len? == 0 {
+                    self.phase = Phase::Ending;
+                }
+                Ok(Turn::Again)
+            }
+        }
+    }
+
+    /// Back-pressure: with too much under way, or too many answers unread, requests stay in the socket.
+    fn may_serve(&self) -> bool {
+        let config = self.server.config();
+        let has_room = self.line.in_flight() < config.connection_in_flight_max || self.session.throws_on_overload();
+        has_room && self.line.pending() <= config.output_pause_bytes
+    }
+
+    fn serve(&mut self) {
+        while self.phase == Phase::Open && self.may_serve() {
+            let step = match self.input.next() {
+                Ok(None) => return,
+                Ok(Some(Cut::Envelope(header, body))) => {
+                    self.line.set_version(header.version);
+                    self.session.handle(&header, body)
+                }
+                Ok(Some(Cut::TooLarge(header))) => {
+                    self.line.set_version(header.version);
+                    let max = self.server.config().envelope_max_bytes;
+                    let text = format!("request of {} bytes; the limit here is {max} bytes", header.body_len);
+                    self.line.send_error(header.stream, Prefix::NONE, &Error::Invalid(text));
+                    Step::Continue
+                }
+                Err(fatal) => {
+                    tracing::debug!(error = %fatal.error, "closing a connection");
+                    self.line.send_error(fatal.stream.max(0), Prefix::NONE, &fatal.error);
+                    Step::Close
+                }
+            };
+            match step {
+                Step::Continue => {}
+                Step::Opened => {
+                    let segmented = self.line.version() >= 5;
+                    self.input.open(self.server.config().envelope_max_bytes, segmented);
+                    self.deadline = None;
+                }
+                Step::Close => {
+                    self.line.close();
+                    self.phase = Phase::Closing;
+                }
+            }
+        }
+    }
+
+    /// Writes what is waiting; `false` if the socket does not take all of it now.
+    fn flush(&mut self, cx: &mut Context<'_>) -> Result<bool, io::Error> {
+        while self.line.pending() > 0 {
+            let stream = Pin::new(&mut self.stream);
+            let written = self.line.with_output(|output| stream.poll_write(cx, output.chunk()));
+            let Poll::Ready(written) = written? else { return Ok(false) };
+            if written == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+            self.line.with_output(|output| output.advance(written));
+        }
+        Ok(true)
+    }
+
+    /// Reads once into the scratch buffer all connections share.
+    fn read(
+        &mut self,
+        cx: &mut Context<'_>,
+        mut take: impl FnMut(&mut Self, &[u8]) -> usize,
+    ) -> Poll<Result<usize, io::Error>> {
+        let server = Rc::clone(&self.server);
+        let mut scratch = server.scratch();
+        loop {
+            ready!(self.stream.poll_read_ready(cx))?;
+            scratch.clear();
+            match self.stream.try_read_buf(&mut *scratch) {
+                Ok(_) => return Poll::Ready(Ok(take(self, &scratch))),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+    }
+
+    fn is_late(&mut self, cx: &mut Context<'_>) -> bool {
+        self.deadline.as_mut().is_some_and(|deadline| deadline.as_mut().poll(cx).is_ready())
+    }
+}
+
+impl Future for Connection {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        self.line.take_waker();
+        for _ in 0..TURNS_MAX {
+            match self.turn(cx) {
+                Ok(Turn::Again) => {}
+                Ok(Turn::Rest) => {
+                    if self.is_late(cx) {
+                        return Poll::Ready(());
+                    }
+                    self.line.rest(cx.waker());
+                    return Poll::Pending;
+                }
+                Ok(Turn::Over) => return Poll::Ready(()),
+                Err(error) => {
+                    tracing::debug!(%error, "connection lost");
+                    return Poll::Ready(());
+                }
+            }
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.line.close();
+        self.server.connection_closed();
+    }
+}

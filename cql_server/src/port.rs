@@ -1,0 +1,104 @@
+//! The listener of the client port.
+
+use crate::backend::Backend;
+use crate::config::PortConfig;
+use crate::connection::Connection;
+use crate::server::Server;
+use std::io;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::spawn_local;
+
+/// Pause after a failed accept (out of file descriptors, mostly).
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// A bound client port. Everything it starts stays on the thread that calls [`ClientPort::serve`].
+pub struct ClientPort {
+    listener: TcpListener,
+    server: Rc<Server>,
+}
+
+/// What the node may do with a port that is serving.
+#[derive(Clone)]
+pub struct PortHandle {
+    server: Rc<Server>,
+}
+
+impl ClientPort {
+    /// Binds `address`; nothing is accepted before [`ClientPort::serve`].
+    ///
+    /// *Errors*: those of binding.
+    pub async fn bind(address: SocketAddr, config: PortConfig, backend: Rc<dyn Backend>) -> Result<Self, io::Error> {
+        let listener = TcpListener::bind(address).await?;
+        Ok(Self { listener, server: Rc::new(Server::new(config, backend)) })
+    }
+
+    /// The address bound, with the port the system chose if it was asked to.
+    ///
+    /// *Errors*: those of the system.
+    pub fn local_addr(&self) -> Result<SocketAddr, io::Error> {
+        self.listener.local_addr()
+    }
+
+    /// A handle that outlives `serve`.
+    pub fn handle(&self) -> PortHandle {
+        PortHandle { server: Rc::clone(&self.server) }
+    }
+
+    /// Accepts and serves until [`PortHandle::stop`]; then lets the requests under way finish and returns.
+    ///
+    /// *Panics*: outside a `LocalSet` (an actix arbiter has one).
+    pub async fn serve(self) {
+        let Self { listener, server } = self;
+        loop {
+            tokio::select! {
+                biased;
+                () = server.stopped() => break,
+                accepted = listener.accept() => match accepted {
+                    Ok((stream, _)) => admit(stream, &server),
+                    Err(error) => {
+                        tracing::warn!(%error, "cannot accept a client connection");
+                        tokio::time::sleep(ACCEPT_PAUSE).await;
+                    }
+                },
+            }
+        }
+        drop(listener);
+        server.drained().await;
+    }
+}
+
+fn admit(stream: TcpStream, server: &Rc<Server>) {
+    if !server.connection_opened() {
+        tracing::warn!("refused a client: connections_max is reached");
+        return;
+    }
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "cannot set TCP_NODELAY");
+    }
+    spawn_local(Connection::new(stream, Rc::clone(server)));
+}
+
+impl PortHandle {
+    /// The node has a new schema: registered clients are told what changed since the last call.
+    pub fn schema_changed(&self) {
+        self.server.announce_schema();
+    }
+
+    /// Takes no new connection and no new request; `serve` returns when those under way are answered.
+    pub fn stop(&self) {
+        self.server.stop();
+    }
+
+    /// Open connections.
+    pub fn connections(&self) -> usize {
+        self.server.connections()
+    }
+
+    /// Requests under way.
+    pub fn in_flight(&self) -> usize {
+        self.server.in_flight()
+    }
+}

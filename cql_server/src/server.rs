@@ -1,0 +1,161 @@
+//! What all connections of a port share, on one thread.
+
+use crate::admission::{Admission, Permit};
+use crate::backend::Backend;
+use crate::config::PortConfig;
+use crate::envelope::{Prefix, opcode};
+use crate::error::Error;
+use crate::line::Line;
+use crate::response::put_schema_event;
+use crate::schema_events::changes;
+use crate::statements::Statements;
+use cql_txn::Schema;
+use std::cell::{Cell, RefCell, RefMut};
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
+use tokio::sync::Notify;
+
+/// *Units*: bytes read from a socket at once.
+const SCRATCH_BYTES: usize = 64 << 10;
+/// Stream id of messages nobody asked for.
+const EVENT_STREAM: i16 = -1;
+
+pub(crate) struct Server {
+    backend: Rc<dyn Backend>,
+    config: PortConfig,
+    admission: Admission,
+    statements: Statements,
+    lines: RefCell<Vec<Weak<Line>>>,
+    /// The schema clients were last told of.
+    announced: RefCell<Arc<Schema>>,
+    scratch: RefCell<Vec<u8>>,
+    connections: Cell<usize>,
+    is_stopping: Cell<bool>,
+    /// Rung when stopping starts and whenever a connection ends.
+    bell: Notify,
+}
+
+impl Server {
+    pub(crate) fn new(config: PortConfig, backend: Rc<dyn Backend>) -> Self {
+        Self {
+            admission: Admission::new(config.in_flight_max),
+            statements: Statements::new(config.prepared_max, config.prepared_max_bytes),
+            lines: RefCell::default(),
+            announced: RefCell::new(backend.schema()),
+            scratch: RefCell::new(Vec::with_capacity(SCRATCH_BYTES)),
+            connections: Cell::new(0),
+            is_stopping: Cell::new(false),
+            bell: Notify::new(),
+            backend,
+            config,
+        }
+    }
+
+    pub(crate) fn backend(&self) -> &dyn Backend {
+        &*self.backend
+    }
+
+    pub(crate) fn config(&self) -> &PortConfig {
+        &self.config
+    }
+
+    pub(crate) fn statements(&self) -> &Statements {
+        &self.statements
+    }
+
+    /// The buffer every read goes through; borrowed for one read at a time.
+    pub(crate) fn scratch(&self) -> RefMut<'_, Vec<u8>> {
+        self.scratch.borrow_mut()
+    }
+
+    /// The right to run one more request of `line`.
+    pub(crate) fn admit(&self, line: &Rc<Line>) -> Result<Permit, Error> {
+        if self.is_stopping.get() {
+            return Err(Error::Overloaded("this node is stopping: use another".into()));
+        }
+        if line.in_flight() >= self.config.connection_in_flight_max {
+            let max = self.config.connection_in_flight_max;
+            return Err(Error::Overloaded(format!(
+                "{max} requests are in flight on this connection: send fewer at once"
+            )));
+        }
+        self.admission.enter(line).ok_or_else(|| {
+            let max = self.config.in_flight_max;
+            Error::Overloaded(format!("{max} requests are in flight at this node: try later or another node"))
+        })
+    }
+
+    pub(crate) fn in_flight(&self) -> usize {
+        self.admission.in_flight()
+    }
+
+    /// Counts a connection in, if there is room for it.
+    pub(crate) fn connection_opened(&self) -> bool {
+        let has_room = self.connections.get() < self.config.connections_max;
+        if has_room {
+            self.connections.set(self.connections.get() + 1);
+        }
+        has_room
+    }
+
+    pub(crate) fn connection_closed(&self) {
+        self.connections.set(self.connections.get() - 1);
+        self.bell.notify_waiters();
+    }
+
+    pub(crate) fn connections(&self) -> usize {
+        self.connections.get()
+    }
+
+    /// The outgoing side of a new connection, reachable for events.
+    pub(crate) fn open_line(&self) -> Rc<Line> {
+        let line = Rc::new(Line::new(self.config.output_max_bytes));
+        let mut lines = self.lines.borrow_mut();
+        lines.retain(|known| known.strong_count() > 0);
+        lines.push(Rc::downgrade(&line));
+        line
+    }
+
+    fn live_lines(&self) -> Vec<Rc<Line>> {
+        self.lines.borrow().iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Tells registered clients what changed in the schema since they were last told.
+    pub(crate) fn announce_schema(&self) {
+        let now = self.backend.schema();
+        if now.version <= self.announced.borrow().version {
+            return;
+        }
+        let before = self.announced.replace(Arc::clone(&now));
+        let lines = self.live_lines();
+        for change in changes(&before, &now) {
+            for line in lines.iter().filter(|line| line.hears_schema()) {
+                line.send(EVENT_STREAM, opcode::EVENT, Prefix::NONE, |body| put_schema_event(body, &change));
+            }
+        }
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.is_stopping.get()
+    }
+
+    pub(crate) fn stop(&self) {
+        self.is_stopping.set(true);
+        self.bell.notify_waiters();
+        self.live_lines().iter().for_each(|line| line.wake());
+    }
+
+    /// Returns once [`Server::stop`] was called.
+    pub(crate) async fn stopped(&self) {
+        while !self.is_stopping.get() {
+            self.bell.notified().await;
+        }
+    }
+
+    /// Returns once no connection is left.
+    pub(crate) async fn drained(&self) {
+        while self.connections.get() > 0 {
+            self.bell.notified().await;
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! A statement made ready: what it does, what it takes and what it returns.
+
+use crate::error::Error;
+use crate::request::Values;
+use crate::response::{ColumnSpec, Columns, PreparedResult, result_metadata_id};
+use crate::system::SystemSelect;
+use crate::wire_type::{WireType, digest};
+use cql_txn::ast::StatementKind;
+use cql_txn::{Schema, Value};
+
+/// Names a prepared statement on every node alike.
+pub(crate) type StatementId = [u8; 16];
+
+/// What a statement does.
+pub(crate) enum Plan {
+    /// Reads a system table of this node.
+    System(SystemSelect),
+    /// Makes a keyspace the one of unqualified names.
+    Use(String),
+    /// Is a transaction, a schema statement among them.
+    Language(Box<cql_txn::Prepared>),
+}
+
+/// A statement, ready for one version of the schema.
+pub(crate) struct Statement {
+    text: String,
+    /// The keyspace of unqualified names; `None` if the text has none of those.
+    keyspace: Option<String>,
+    id: StatementId,
+    schema_version: u64,
+    plan: Plan,
+    markers: Columns,
+    marker_names: Vec<String>,
+    key_markers: Vec<u16>,
+    columns: Option<Columns>,
+    result_metadata_id: [u8; 16],
+    is_redefined: bool,
+}
+
+impl Statement {
+    /// Parses and prepares `text`; `keyspace` is that of unqualified names.
+    ///
+    /// A text without unqualified names is the same statement whatever the keyspace, so it is tried without one first.
+    pub(crate) fn of(text: &str, keyspace: Option<&str>, schema: &Schema) -> Result<Self, Error> {
+        if let Some(select) = SystemSelect::parse(text, None) {
+            return Ok(Self::of_system(text, None, schema, select?));
+        }
+        if let Some(select) = SystemSelect::parse(text, keyspace) {
+            return Ok(Self::of_system(text, keyspace, schema, select?));
+        }
+        let parsed = cql_txn::parse(text)?;
+        if let StatementKind::Use(name) = &parsed.kind {
+            return Ok(Self::bare(text, None, schema, Plan::Use(name.text.clone())).finished());
+        }
+        let (prepared, keyspace) = match (cql_txn::prepare(&parsed, schema, None), keyspace) {
+            (Ok(prepared), _) => (prepared, None),
+            (Err(_), Some(keyspace)) => (cql_txn::prepare(&parsed, schema, Some(keyspace))?, Some(keyspace)),
+            (Err(error), None) => return Err(error.into()),
+        };
+        Ok(Self::of_language(text, keyspace, schema, prepared))
+    }
+
+    fn of_system(text: &str, keyspace: Option<&str>, schema: &Schema, select: SystemSelect) -> Self {
+        let (markers, columns) = (Columns::new(&select.markers()), Columns::new(&select.columns()));
+        let marker_names = select.markers().iter().map(|marker| marker.name.to_owned()).collect();
+        Self {
+            markers,
+            marker_names,
+            columns: Some(columns),
+            ..Self::bare(text, keyspace, schema, Plan::System(select))
+        }
+        .finished()
+    }
+
+    fn of_language(text: &str, keyspace: Option<&str>, schema: &Schema, prepared: cql_txn::Prepared) -> Self {
+        let specs = |columns: &[cql_txn::ColumnSpec]| Columns::new(&columns.iter().map(spec_of).collect::<Vec<_>>());
+        Self {
+            markers: specs(prepared.variables()),
+            marker_names: prepared.variables().iter().map(|variable| variable.name.clone()).collect(),
+            key_markers: prepared.partition_key_markers().to_vec(),
+            columns: prepared.result_columns().map(specs),
+            ..Self::bare(text, keyspace, schema, Plan::Language(Box::new(prepared)))
+        }
+        .finished()
+    }
+
+    fn bare(text: &str, keyspace: Option<&str>, schema: &Schema, plan: Plan) -> Self {
+        let id = match keyspace {
+            Some(keyspace) => digest("statement in a keyspace", &[keyspace.as_bytes(), text.as_bytes()]),
+            None => digest("statement", &[text.as_bytes()]),
+        };
+        Self {
+            text: text.to_owned(),
+            keyspace: keyspace.map(str::to_owned),
+            id,
+            schema_version: schema.version,
+            plan,
+            markers: Columns::new(&[]),
+            marker_names: Vec::new(),
+            key_markers: Vec::new(),
+            columns: None,
+            result_metadata_id: [0; 16],
+            is_redefined: false,
+        }
+    }
+
+    fn finished(mut self) -> Self {
+        self.result_metadata_id = result_metadata_id(self.columns.as_ref());
+        self
+    }
+
+    /// The same text under a newer schema.
+    pub(crate) fn renewed(&self, schema: &Schema) -> Result<Self, Error> {
+        let mut renewed = Self::of(&self.text, self.keyspace.as_deref(), schema)?;
+        renewed.is_redefined = self.is_redefined || renewed.result_metadata_id != self.result_metadata_id;
+        Ok(renewed)
+    }
+
+    /// Whether it was made from this text in this keyspace, or in any.
+    pub(crate) fn is_of(&self, text: &str, keyspace: Option<&str>) -> bool {
+        self.text == text && self.keyspace.as_deref().is_none_or(|of| Some(of) == keyspace)
+    }
+
+    pub(crate) fn id(&self) -> StatementId {
+        self.id
+    }
+
+    pub(crate) fn schema_version(&self) -> u64 {
+        self.schema_version
+    }
+
+    pub(crate) fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The columns of its rows; `None` if it returns none.
+    pub(crate) fn columns(&self) -> Option<&Columns> {
+        self.columns.as_ref()
+    }
+
+    pub(crate) fn result_metadata_id(&self) -> [u8; 16] {
+        self.result_metadata_id
+    }
+
+    /// Whether its columns are others than when it was first prepared.
+    pub(crate) fn is_redefined(&self) -> bool {
+        self.is_redefined
+    }
+
+    /// *Units*: bytes, roughly; a plan weighs a few times its text.
+    pub(crate) fn weight(&self) -> usize {
+        4 * self.text.len() + 256
+    }
+
+    pub(crate) fn as_prepared(&self) -> PreparedResult<'_> {
+        PreparedResult {
+            id: &self.id,
+            markers: &self.markers,
+            key_markers: &self.key_markers,
+            columns: self.columns.as_ref(),
+        }
+    }
+
+    /// Values given by name, in the order of the markers; a name that stands at several markers serves them all.
+    ///
+    /// *Errors*: Invalid if a marker has no value or a value no marker.
+    pub(crate) fn in_marker_order<'a>(&self, names: &[&str], values: &Values<'a>) -> Result<Values<'a>, Error> {
+        if let Some(unused) = names.iter().find(|name| !self.marker_names.iter().any(|marker| marker == *name)) {
+            return Err(Error::Invalid(format!("value for {unused:?}, but the statement has no such marker")));
+        }
+        let value_of = |marker: &String| -> Result<Value<'a>, Error> {
+            let found = names.iter().zip(values).find(|(name, _)| *name == marker);
+            found.map(|(_, value)| *value).ok_or_else(|| Error::Invalid(format!("no value for marker :{marker}")))
+        };
+        self.marker_names.iter().map(value_of).collect()
+    }
+}
+
+fn spec_of(column: &cql_txn::ColumnSpec) -> ColumnSpec<'_> {
+    ColumnSpec { keyspace: &column.keyspace, table: &column.table, name: &column.name, ty: WireType::of(column.ty) }
+}
