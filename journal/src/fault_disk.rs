@@ -5,9 +5,8 @@
 //! at 512-byte sectors; a size may be kept without the data. A failed sync leaves its changes clean but not durable, and
 //! the next sync succeeds without them, as real kernels do.
 
-use crate::disk::{Disk, DiskFile, OpenMode};
+use crate::Mount;
 use std::collections::BTreeMap;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -28,50 +27,43 @@ pub struct FaultDisk {
     shared: Arc<Shared>,
 }
 
-/// The disk as seen by one run of a process: every call fails once the power was cut or the process killed.
-#[derive(Clone)]
-pub struct Mount {
-    shared: Arc<Shared>,
-    run: u64,
+pub(crate) struct Shared {
+    pub(crate) state: Mutex<State>,
+    pub(crate) changed: Condvar,
 }
 
-struct Shared {
-    state: Mutex<State>,
-    changed: Condvar,
-}
-
-struct State {
-    chance: u64,
-    run: u64,
-    files: BTreeMap<u64, Contents>,
-    names: BTreeMap<PathBuf, u64>,
-    durable_names: BTreeMap<PathBuf, u64>,
-    name_changes: Vec<NameChange>,
-    next_file: u64,
-    syncs: u64,
-    sync_failure: Option<(u64, AfterFailure)>,
-    writes: u64,
-    write_failure: Option<u64>,
-    syncs_held: bool,
-    syncs_waiting: usize,
+pub(crate) struct State {
+    pub(crate) chance: u64,
+    pub(crate) run: u64,
+    pub(crate) files: BTreeMap<u64, Contents>,
+    pub(crate) names: BTreeMap<PathBuf, u64>,
+    pub(crate) durable_names: BTreeMap<PathBuf, u64>,
+    pub(crate) name_changes: Vec<NameChange>,
+    pub(crate) next_file: u64,
+    pub(crate) syncs: u64,
+    pub(crate) sync_failure: Option<(u64, AfterFailure)>,
+    pub(crate) writes: u64,
+    pub(crate) write_failure: Option<u64>,
+    pub(crate) syncs_held: bool,
+    pub(crate) syncs_waiting: usize,
 }
 
 #[derive(Default)]
-struct Contents {
-    view: Vec<u8>,
-    durable: Vec<u8>,
-    changes: Vec<Change>,
+pub(crate) struct Contents {
+    pub(crate) view: Vec<u8>,
+    pub(crate) durable: Vec<u8>,
+    pub(crate) changes: Vec<Change>,
 }
 
-enum Change {
+pub(crate) enum Change {
     Write { offset: usize, bytes: Vec<u8> },
     Size(usize),
 }
 
-struct NameChange {
-    dir: PathBuf,
-    removed: Option<PathBuf>,
-    added: Option<(PathBuf, u64)>,
+pub(crate) struct NameChange {
+    pub(crate) dir: PathBuf,
+    pub(crate) removed: Option<PathBuf>,
+    pub(crate) added: Option<(PathBuf, u64)>,
 }
 
 impl FaultDisk {
@@ -97,7 +89,7 @@ impl FaultDisk {
 
     /// The disk for the process that starts now.
     pub fn mount(&self) -> Arc<Mount> {
-        Arc::new(Mount { run: self.shared.lock().run, shared: self.shared.clone() })
+        Arc::new(Mount::new(self.shared.clone()))
     }
 
     /// Ends all mounts; what was not synced is kept, lost or torn by chance.
@@ -174,7 +166,7 @@ impl FaultDisk {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -189,7 +181,7 @@ impl State {
         (mixed ^ (mixed >> 31)) % below
     }
 
-    fn add_file(&mut self, path: &Path) -> u64 {
+    pub(crate) fn add_file(&mut self, path: &Path) -> u64 {
         let file = self.next_file;
         self.next_file += 1;
         self.names.insert(path.to_path_buf(), file);
@@ -248,7 +240,7 @@ impl State {
 }
 
 impl Change {
-    fn apply(&self, image: &mut Vec<u8>) {
+    pub(crate) fn apply(&self, image: &mut Vec<u8>) {
         match self {
             Self::Size(size) => image.resize(*size, 0),
             Self::Write { offset, bytes } => {
@@ -263,7 +255,7 @@ impl Change {
 }
 
 impl NameChange {
-    fn apply(self, names: &mut BTreeMap<PathBuf, u64>) {
+    pub(crate) fn apply(self, names: &mut BTreeMap<PathBuf, u64>) {
         if let Some(path) = self.removed {
             names.remove(&path);
         }
@@ -273,153 +265,10 @@ impl NameChange {
     }
 }
 
-impl Mount {
-    fn lock(&self) -> io::Result<MutexGuard<'_, State>> {
-        let state = self.shared.lock();
-        if state.run == self.run { Ok(state) } else { Err(io::Error::other("the power is off")) }
-    }
-}
-
-fn parent(path: &Path) -> PathBuf {
-    path.parent().unwrap_or(Path::new("")).to_path_buf()
-}
-
-impl Disk for Mount {
-    /// Directories are not modelled: they exist at once and durably.
-    fn make_dir(&self, _dir: &Path) -> io::Result<()> {
-        self.lock().map(|_| ())
-    }
-
-    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Box<dyn DiskFile>> {
-        let mut state = self.lock()?;
-        let file = match (state.names.get(path).copied(), mode) {
-            (Some(_), OpenMode::CreateNew) => return Err(io::ErrorKind::AlreadyExists.into()),
-            (Some(file), _) => file,
-            (None, OpenMode::CreateNew) => {
-                let file = state.add_file(path);
-                let added = Some((path.to_path_buf(), file));
-                state.name_changes.push(NameChange { dir: parent(path), removed: None, added });
-                file
-            }
-            (None, _) => return Err(io::ErrorKind::NotFound.into()),
-        };
-        drop(state);
-        Ok(Box::new(FaultFile { mount: self.clone(), file }))
-    }
-
-    fn list(&self, dir: &Path) -> io::Result<Vec<String>> {
-        let state = self.lock()?;
-        let inside = state.names.keys().filter(|path| path.parent() == Some(dir));
-        Ok(inside.filter_map(|path| Some(path.file_name()?.to_str()?.to_owned())).collect())
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        let mut state = self.lock()?;
-        let file = state.names.remove(from).ok_or(io::ErrorKind::NotFound)?;
-        state.names.insert(to.to_path_buf(), file);
-        let (removed, added) = (Some(from.to_path_buf()), Some((to.to_path_buf(), file)));
-        state.name_changes.push(NameChange { dir: parent(to), removed, added });
-        Ok(())
-    }
-
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        let mut state = self.lock()?;
-        state.names.remove(path).ok_or(io::ErrorKind::NotFound)?;
-        let removed = Some(path.to_path_buf());
-        state.name_changes.push(NameChange { dir: parent(path), removed, added: None });
-        Ok(())
-    }
-
-    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
-        let mut state = self.lock()?;
-        let state = &mut *state;
-        for change in std::mem::take(&mut state.name_changes) {
-            if change.dir == dir {
-                change.apply(&mut state.durable_names);
-            } else {
-                state.name_changes.push(change);
-            }
-        }
-        Ok(())
-    }
-}
-
-struct FaultFile {
-    mount: Mount,
-    file: u64,
-}
-
-impl FaultFile {
-    fn with<T>(&self, work: impl FnOnce(&mut Contents) -> T) -> io::Result<T> {
-        let mut state = self.mount.lock()?;
-        state.files.get_mut(&self.file).map(work).ok_or_else(|| io::ErrorKind::NotFound.into())
-    }
-
-    fn change(&self, change: Change) -> io::Result<()> {
-        self.with(|contents| {
-            change.apply(&mut contents.view);
-            contents.changes.push(change);
-        })
-    }
-}
-
-impl DiskFile for FaultFile {
-    fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
-        self.with(|contents| {
-            let rest = contents.view.get(offset as usize..).unwrap_or_default();
-            let read = rest.len().min(out.len());
-            out[..read].copy_from_slice(&rest[..read]);
-            read
-        })
-    }
-
-    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        let fails = {
-            let mut state = self.mount.lock()?;
-            state.writes += 1;
-            state.write_failure == Some(state.writes)
-        };
-        let kept = if fails { &bytes[..bytes.len() / 2] } else { bytes };
-        self.change(Change::Write { offset: offset as usize, bytes: kept.to_vec() })?;
-        if fails { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
-    }
-
-    fn size(&self) -> io::Result<u64> {
-        self.with(|contents| contents.view.len() as u64)
-    }
-
-    fn truncate(&mut self, size: u64) -> io::Result<()> {
-        self.change(Change::Size(size as usize))
-    }
-
-    fn sync_data(&mut self) -> io::Result<()> {
-        let mut state = self.mount.lock()?;
-        state.syncs += 1;
-        let this = state.syncs;
-        let fails = state.sync_failure.take_if(|(nth, _)| *nth == this).map(|(_, after)| after);
-        state.syncs_waiting += 1;
-        while state.syncs_held {
-            self.mount.shared.changed.notify_all();
-            state = self.mount.shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-        state.syncs_waiting -= 1;
-        if state.run != self.mount.run {
-            return Err(io::Error::other("the power is off"));
-        }
-        let contents = state.files.get_mut(&self.file).ok_or(io::ErrorKind::NotFound)?;
-        let changes = std::mem::take(&mut contents.changes);
-        match fails {
-            None => changes.iter().for_each(|change| change.apply(&mut contents.durable)),
-            Some(AfterFailure::Keep) => {}
-            Some(AfterFailure::Revert) => contents.view = contents.durable.clone(),
-        }
-        if fails.is_some() { Err(io::Error::other("injected EIO at sync")) } else { Ok(()) }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Disk, DiskFile, OpenMode};
 
     fn write_new(disk: &Mount, path: &str, bytes: &[u8]) -> Box<dyn DiskFile> {
         let mut file = disk.open(Path::new(path), OpenMode::CreateNew).expect("create");

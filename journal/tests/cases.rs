@@ -2,7 +2,7 @@
 
 mod harness;
 
-use harness::{batch_of, dir, id, number_of, numbers, open, open_log, options, segment, write_synced};
+use harness::{HeldSyncs, batch_of, dir, id, number_of, numbers, open, open_log, options, segment, write_synced};
 use journal::{AfterFailure, Batch, Durable, Error, FaultDisk, Kind, Log, Lsn, Options, RECORD_HEADER_SIZE, SyncMode};
 use std::time::Duration;
 
@@ -314,11 +314,11 @@ fn j08_sixty_four_appends_behind_a_slow_sync_share_the_next_one() {
     let options = Options { segment_size: 1 << 20, ..options() };
     let mut running = open(&disk, &options);
     let before = disk.sync_count();
-    disk.hold_syncs();
+    let held = HeldSyncs::of(&disk);
     running.append(0, 100).expect("appended");
     disk.await_held_sync();
     let last = (1..64).map(|number| running.append(number, 100).expect("appended")).last().expect("some");
-    disk.release_syncs();
+    drop(held);
     running.await_durable(last).expect("durable");
     assert_eq!(disk.sync_count() - before, 2);
 }
@@ -345,7 +345,7 @@ fn o03_appends_and_reads_go_on_while_a_sync_hangs() {
     let mut running = open(&disk, &options());
     let first = running.append(1, 100).expect("appended");
     running.await_durable(first).expect("durable");
-    disk.hold_syncs();
+    let held = HeldSyncs::of(&disk);
     running.append(2, 100).expect("appended");
     disk.await_held_sync();
     let queued = running.append(3, 100).expect("the caller does not wait");
@@ -361,7 +361,7 @@ fn o03_appends_and_reads_go_on_while_a_sync_hangs() {
     read(3, queued);
     read(2, first);
     assert_eq!(answer.recv(), Ok((2, 1)), "written and not yet synced: a read sees it");
-    disk.release_syncs();
+    drop(held);
     assert_eq!(answer.recv(), Ok((3, 1)), "a read of what is queued waits for its write only");
     running.await_durable(queued).expect("durable");
 }
@@ -371,7 +371,7 @@ fn a_full_queue_is_said_and_empties_again() {
     let disk = FaultDisk::new(12);
     let options = Options { pending_max: 8192, ..options() };
     let mut running = open(&disk, &options);
-    disk.hold_syncs();
+    let held = HeldSyncs::of(&disk);
     let (accepted, refused) = {
         let mut position = Lsn::ZERO;
         loop {
@@ -383,7 +383,7 @@ fn a_full_queue_is_said_and_empties_again() {
     };
     assert!(matches!(refused, Error::Full { max: 8192, .. }), "{refused}");
     assert!(running.journal.pending_bytes() <= 8192);
-    disk.release_syncs();
+    drop(held);
     running.await_durable(accepted).expect("durable");
     running.read(1).expect("behind the release");
     while running.journal.pending_bytes() > 0 {
@@ -481,6 +481,13 @@ fn a_missing_or_shortened_sealed_segment_is_corruption() {
     journal::Disk::remove(&*disk.mount(), &segment(2)).expect("removed");
     let text = open_log(&disk, &options).err().expect("refused").to_string();
     assert!(text.contains("segment 000002 is missing"), "{text}");
+
+    let disk = write();
+    let mut bytes = disk.contents(&segment(2)).expect("there");
+    *bytes.last_mut().expect("not empty") ^= 1;
+    disk.replace(&segment(2), bytes);
+    let text = open_log(&disk, &options).err().expect("refused").to_string();
+    assert!(text.contains("segment-000002.log") && text.contains("later segments exist"), "{text}");
 
     // Cut at a record's border: every checksum is right, only the positions tell.
     let disk = write();

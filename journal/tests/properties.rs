@@ -15,8 +15,8 @@ enum Step {
     Forget,
     Kill,
     CutPower,
-    /// The next sync fails, then the process ends and perhaps the power.
-    FailSync(AfterFailure, bool),
+    /// The nth sync from here fails, be it of records or of a new segment; then the process ends and perhaps the power.
+    FailSync(u64, AfterFailure, bool),
     FailWrite(bool),
 }
 
@@ -29,7 +29,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Forget),
         1 => Just(Step::Kill),
         2 => Just(Step::CutPower),
-        1 => (after, any::<bool>()).prop_map(|(after, cut)| Step::FailSync(after, cut)),
+        1 => (1u64..8, after, any::<bool>()).prop_map(|(nth, after, cut)| Step::FailSync(nth, after, cut)),
         1 => any::<bool>().prop_map(Step::FailWrite),
     ]
 }
@@ -64,11 +64,15 @@ impl Story {
             Step::Forget => self.forget(),
             Step::Kill => self.restart(false),
             Step::CutPower => self.restart(true),
-            Step::FailSync(after, cut) => {
-                self.disk.fail_sync(1, *after);
-                self.write(&[1]);
-                // A roll within the write may have met the failure first.
-                assert!(self.log.sync().is_err());
+            Step::FailSync(nth, after, cut) => {
+                self.disk.fail_sync(*nth, *after);
+                loop {
+                    self.write(&[800]);
+                    match self.log.sync() {
+                        Ok(position) => self.published = position,
+                        Err(_) => break,
+                    }
+                }
                 assert!(self.log.sync().is_err(), "poison is final");
                 self.restart(*cut);
             }

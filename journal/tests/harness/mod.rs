@@ -109,3 +109,19 @@ impl Running {
         Ok(found.into_iter().map(|stored| stored.payload).collect())
     }
 }
+
+/// Syncs wait while it lives: a test that fails meanwhile must not leave the journal's thread waiting.
+pub(crate) struct HeldSyncs<'a>(&'a FaultDisk);
+
+impl<'a> HeldSyncs<'a> {
+    pub(crate) fn of(disk: &'a FaultDisk) -> Self {
+        disk.hold_syncs();
+        Self(disk)
+    }
+}
+
+impl Drop for HeldSyncs<'_> {
+    fn drop(&mut self) {
+        self.0.release_syncs();
+    }
+}
