@@ -1,1 +1,16 @@
-//! The room `command_store`.
+//! The replica: what one node knows and has promised about the transactions on its keys, and their execution in order.
+//!
+//! [`CommandStore`] is a pure machine; [`FanIn`] spreads a node's requests over its stores and makes one answer of theirs.
+#![deny(missing_docs)]
+
+mod cfk;
+mod fan_in;
+mod machine;
+mod progress_log;
+mod stores;
+
+pub use cfk::{CommandsForKey, Entry, EntryStatus};
+pub use fan_in::FanIn;
+pub use machine::{CommandStore, Replay, StoreConfig, StoreInput};
+pub use progress_log::ProgressConfig;
+pub use stores::Slices;

@@ -71,6 +71,9 @@ impl Mutant {
 pub trait Hooks: Clone + 'static {
     /// Whether `mutant` is planted in this run.
     fn mutant(&self, mutant: Mutant) -> bool;
+
+    /// Whether any bug is planted; some of them break rules that are asserted otherwise.
+    fn is_planted(&self) -> bool;
 }
 
 /// The hooks of a real node: nothing is ever planted. Zero-sized.
@@ -80,6 +83,11 @@ pub struct NoHooks;
 impl Hooks for NoHooks {
     #[inline(always)]
     fn mutant(&self, _: Mutant) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn is_planted(&self) -> bool {
         false
     }
 }

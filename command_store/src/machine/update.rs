@@ -1,0 +1,92 @@
+//! The one place where a record changes: fold, append, index, wake.
+
+use super::replay::is_done;
+use super::{CommandStore, Tracked, Turn};
+use crate::cfk::Entry;
+use protocol::{Command, CommandDiff, Hooks, Key, Mutant, Participants, Scope, TxnId};
+use smallvec::SmallVec;
+
+impl<H: Hooks> CommandStore<H> {
+    /// The record of `id`, empty if it was never heard of.
+    pub(super) fn record(&self, id: TxnId) -> Command {
+        self.commands.get(&id).map(|tracked| tracked.command.clone()).unwrap_or_default()
+    }
+
+    /// Takes one step of `id`: the delta is folded and appended, and everything derived from the record follows.
+    pub(super) fn update(&mut self, turn: &mut Turn<'_>, id: TxnId, scope: &Scope, mut diff: CommandDiff) {
+        let tracked = self.commands.entry(id).or_default();
+        let is_wider = matches!((tracked.command.scope(), scope), (None, _) | (Some(Scope::Part(_)), Scope::Full(_)));
+        if is_wider {
+            diff.scope = Some(scope.clone());
+        }
+        if let Err(why) = tracked.command.allows(&diff)
+            && !self.hooks.is_planted()
+        {
+            return self.violation(turn, id, &why);
+        }
+        tracked.command.fold(&diff);
+        if self.hooks.mutant(Mutant::PromiseNotPersisted) {
+            (diff.promised, diff.accepted) = (None, None);
+        }
+        turn.out.append(id, diff);
+        self.index(turn, id);
+        self.look_after(turn, id);
+        self.answer_waiters(turn, id);
+    }
+
+    /// Every own key of `id` that is known here.
+    pub(super) fn keys_of(&self, id: TxnId) -> SmallVec<[Key; 2]> {
+        let scope = self.commands.get(&id).and_then(|tracked| tracked.command.scope());
+        scope.map_or_else(SmallVec::new, |scope| self.own_keys(scope.keys()))
+    }
+
+    /// Projects the record onto its keys, and wakes whoever waited for it there.
+    fn index(&mut self, turn: &mut Turn<'_>, id: TxnId) {
+        for key in self.keys_of(id) {
+            let Some(tracked) = self.commands.get(&id) else { return };
+            let entry = Entry::project(id, &tracked.command, &key);
+            let execute_at = tracked.command.execute_at();
+            let cfk = self.keys.entry(key.clone()).or_default();
+            if let Some(at) = execute_at {
+                cfk.raise_max_conflict(at);
+            }
+            for unheard in cfk.update(entry) {
+                let scope = Scope::Part(Participants::of_keys(vec![key.clone()]));
+                self.progress.watch_blocker(unheard, &scope, turn.now.mono);
+            }
+            self.wake(&key);
+        }
+    }
+
+    /// Lets whoever may run now at `key` know.
+    fn wake(&mut self, key: &Key) {
+        let Some(cfk) = self.keys.get_mut(key).filter(|cfk| cfk.has_waiting()) else { return };
+        for id in cfk.wake() {
+            let Some(tracked) = self.commands.get_mut(&id) else { continue };
+            tracked.waiting_on.retain(|waited| waited != key);
+            if tracked.waiting_on.is_empty() {
+                self.runnable.push_back(id);
+            }
+        }
+    }
+
+    /// Watches what is under way, and lets go of what is done.
+    fn look_after(&mut self, turn: &mut Turn<'_>, id: TxnId) {
+        let Some(Tracked { command, .. }) = self.commands.get(&id) else { return };
+        if is_done(command) {
+            self.progress.done(id);
+            self.forget(id);
+        } else if let Some(scope) = command.scope() {
+            let index = self.index_in_home_shard(scope);
+            self.progress.watch(id, scope, turn.now.mono, index);
+        }
+    }
+
+    /// This replica's place in the home shard; behind all of them elsewhere.
+    pub(super) fn index_in_home_shard(&self, scope: &Scope) -> usize {
+        let home = scope.route().and_then(|route| self.config.topology.shard_of(route.home().routing));
+        let nodes =
+            home.map(|shard| shard.nodes.iter().position(|node| node == self.config.node).unwrap_or(shard.nodes.len()));
+        nodes.unwrap_or(0)
+    }
+}
