@@ -38,6 +38,8 @@ fn frame_layout_is_pinned() {
                   0000000100000003";
     assert_eq!(to_hex(&frame[..HEADER_LEN]), header);
     assert_eq!(frame[HEADER_LEN..HEADER_LEN + 3], *b"abc");
+    // Computed by another implementation of HMAC-SHA256.
+    assert_eq!(to_hex(&frame[HEADER_LEN + 3..]), "0db40596e7f245de0b155e7a6c0b5f4d");
     assert_eq!(claimed_len(frame.first_chunk().unwrap()), frame.len() as u64);
     let opened = opener.open(&frame).unwrap();
     assert_eq!((opened.from(), opened.epoch()), (1, 6));
