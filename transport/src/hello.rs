@@ -72,6 +72,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn greeting_layout_is_pinned() {
+        let hello = Hello {
+            wire: 1..=3,
+            suite: 1,
+            cluster: ClusterDigest([9; 8]),
+            from: Party { node: 1, incarnation: 0x11 },
+            to: 2,
+            nonce: [0xaa; 16],
+        };
+        let fixed =
+            [&b"ACHI\0\x01\0\x03\x01"[..], &[9; 8], &[0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0x11]].concat();
+        assert_eq!(hello.encode()[..], [&fixed[..], &[0xaa; 16]].concat());
+    }
+
+    #[test]
     fn highest_common_version_is_taken() {
         assert_eq!(common_version(&(1..=3), &(2..=5)), 3);
         assert_eq!(common_version(&(1..=1), &(1..=1)), 1);

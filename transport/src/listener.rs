@@ -7,7 +7,7 @@ use std::time::Duration;
 use auth::Verified;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::{sleep, timeout};
 use tracing::{debug, warn};
 
@@ -71,7 +71,10 @@ impl Listener {
         loop {
             let accepted = tokio::select! {
                 accepted = socket.accept() => accepted,
-                Some(_) = connections.join_next() => continue,
+                Some(ended) = connections.join_next() => {
+                    pass_panic_on(ended);
+                    continue;
+                }
             };
             match accepted {
                 Ok((stream, address)) => {
@@ -90,6 +93,15 @@ impl Listener {
                 }
             }
         }
+    }
+}
+
+/// A panic in a connection is a bug in this node: it must not pass as one closed connection.
+fn pass_panic_on(ended: Result<(), JoinError>) {
+    if let Err(error) = ended
+        && let Ok(panic) = error.try_into_panic()
+    {
+        std::panic::resume_unwind(panic);
     }
 }
 
