@@ -10,6 +10,8 @@ use crate::error::Error;
 
 const PAUSE_MIN: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(5);
+/// A connection that held so long is replaced at once; one that did not may be refused again and again.
+const STEADY: Duration = Duration::from_secs(1);
 
 /// A place for one connection to one node.
 #[derive(Debug)]
@@ -75,15 +77,15 @@ pub(crate) async fn keep(place: Weak<Place>) {
             let since = Instant::now();
             // An error means that the connection is gone altogether, which is an end as well.
             let _ = over.wait_for(|over| *over).await;
-            if since.elapsed() >= PAUSE_MAX {
-                pause = PAUSE_MIN;
+            if since.elapsed() >= STEADY {
+                pause = Duration::ZERO;
             }
         }
         let Some(strong) = place.upgrade() else { return };
         strong.note_end();
         drop(strong);
         sleep(pause).await;
-        pause = (pause * 2).min(PAUSE_MAX);
+        pause = (pause * 2).clamp(PAUSE_MIN, PAUSE_MAX);
         let Some(strong) = place.upgrade() else { return };
         reconnect(&strong).await;
     }

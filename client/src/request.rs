@@ -88,7 +88,7 @@ pub(crate) fn prepare(version: Version, text: &str) -> Result<Vec<u8>, Error> {
     finished(out)
 }
 
-/// EXECUTE; in v5 the result metadata is left out, since its id tells when it changed. In v4 nothing would, so it is asked for.
+/// EXECUTE; in v5 known result columns are left out, since their id tells when they changed. In v4 nothing would.
 pub(crate) fn execute(
     version: Version,
     statement: &Prepared,
@@ -100,7 +100,8 @@ pub(crate) fn execute(
     if version == Version::V5 {
         wire::put_short_bytes(&mut out, &statement.result_metadata_id)?;
     }
-    put_parameters(&mut out, version, values, version == Version::V5, options)?;
+    let skip_metadata = version == Version::V5 && !statement.columns.is_empty();
+    put_parameters(&mut out, version, values, skip_metadata, options)?;
     finished(out)
 }
 
@@ -141,6 +142,7 @@ fn finished(mut out: Vec<u8>) -> Result<Vec<u8>, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::column::{Column, ColumnType};
     use crate::value::int;
 
     #[test]
@@ -154,12 +156,16 @@ mod tests {
 
     #[test]
     fn a_v5_execute_carries_the_metadata_id_and_wide_flags() {
-        let statement = Prepared::for_test(vec![1, 2], vec![9]);
+        let mut statement = Prepared::for_test(vec![1, 2], vec![9]);
         let options = RequestOptions { payload: Payload::trace(), ..RequestOptions::default() };
         let raw = execute(Version::V5, &statement, &[], &options).expect("short");
         assert_eq!((raw[0], raw[1], raw[4]), (5, flag::PAYLOAD, opcode::EXECUTE));
-        let tail = [0, 2, 1, 2, 0, 1, 9, 0, 4, 0, 0, 0, parameter::SKIP_METADATA];
-        assert!(raw.ends_with(&tail));
+        let tail = |flags| [0, 2, 1, 2, 0, 1, 9, 0, 4, 0, 0, 0, flags];
+        assert!(raw.ends_with(&tail(0)), "without known columns the answer must bring them");
+        let (keyspace, table, name) = ("k".into(), "t".into(), "c".into());
+        statement.columns = vec![Column { keyspace, table, name, kind: ColumnType::Int }].into();
+        let raw = execute(Version::V5, &statement, &[], &options).expect("short");
+        assert!(raw.ends_with(&tail(parameter::SKIP_METADATA)));
     }
 
     #[test]

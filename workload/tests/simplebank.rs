@@ -101,6 +101,22 @@ async fn rejected_and_unknown_are_told_apart_and_never_sent_again() {
     assert_eq!(Report::Run(Box::new(report)).exit_code(), 1, "more failed than --errors-max");
 }
 
+/// Field case P18.
+#[tokio::test]
+async fn lost_answers_are_unknown_once_and_the_data_lies_within_the_books() {
+    let bank = Bank::start(|number| if number % 20 == 7 { Fate::DoneSilent } else { Fate::Normal }).await;
+    init(&bank).await;
+    let ledger = books(&bank);
+    let mut args = run_args(&bank, "transfer=1", 400);
+    args.target.timeout = Duration::from_millis(50);
+    let report = run(&args, &ledger).await;
+    // A slow machine may add unknowns of its own; none of them may be lost or sent twice.
+    assert!(report.totals.unknown >= 20, "{:?}", report.totals.failures);
+    assert_eq!((report.totals.ok + report.totals.unknown, bank.log().len()), (400, 400));
+    let check = check(&bank, Some(&ledger)).await;
+    assert!(check.is_ok(), "{check:?}");
+}
+
 #[tokio::test]
 async fn no_success_at_all_prints_zeros() {
     let bank = Bank::start(|_| Fate::Rejected).await;

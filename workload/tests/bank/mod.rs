@@ -15,6 +15,8 @@ pub(crate) enum Fate {
     Rejected,
     /// Done, but answered as a timeout.
     DoneUnknown,
+    /// Done, and the answer lost.
+    DoneSilent,
     /// Not done, and answered as a timeout.
     NotDoneUnknown,
     /// Answered, but not done.
@@ -109,6 +111,10 @@ impl State {
             Fate::DoneUnknown => {
                 self.apply(&steps);
                 timeout()
+            }
+            Fate::DoneSilent => {
+                self.apply(&steps);
+                return Reply::new(Body::Silence);
             }
             Fate::NotDoneUnknown => timeout(),
             Fate::LostApply => Reply::void(),
