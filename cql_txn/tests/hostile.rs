@@ -30,6 +30,7 @@ fn syntax_errors() -> Vec<String> {
         format!("{LET} INSERT INTO t (p, w) VALUES (1, a.w + 1);"),
         "LET \"A\" = (SELECT w FROM t WHERE p = 1); SELECT a.w;".to_owned(),
         "LET user = (SELECT w FROM t WHERE p = 1); SELECT user.w;".to_owned(),
+        "LET a = (SELECT w FROM t LIMIT 1); SELECT a.w;".to_owned(),
         "LET a = SELECT w FROM t WHERE p = 1; SELECT a.w;".to_owned(),
         "LET a = (SELECT w AS v FROM t WHERE p = 1); SELECT a.w;".to_owned(),
         "LET a = (SELECT w FROM t WHERE p = 1 ORDER BY q); SELECT a.w;".to_owned(),

@@ -44,14 +44,18 @@ impl Binder<'_> {
         if !restricted.is_one_row {
             return Err(Error::invalid(insert.at, "INSERT needs a value for every column of the primary key"));
         }
-        self.refuse_clauses(insert.condition.as_ref(), &insert.using)?;
+        self.refuse_condition(insert.condition.as_ref())?;
+        self.refuse_times(&insert.using)?;
         self.write(WriteKind::Insert, restricted, assignments, insert.at);
         Ok(())
     }
 
     fn update(&mut self, update: &Update) -> Result<(), Error> {
         let table = self.written(&update.table)?;
-        // Markers are numbered by the text, so the order of resolution is free.
+        if !self.in_transaction {
+            // With IF an increment would be legal here, so the reason to give is IF.
+            self.refuse_condition(update.condition.as_ref())?;
+        }
         let restricted = self.restrict(table, &update.relations, update.at)?;
         if !restricted.is_one_row {
             return Err(Error::invalid(update.at, "UPDATE needs every column of the primary key in its WHERE"));
@@ -65,7 +69,8 @@ impl Binder<'_> {
             }
             assignments.push(assigned);
         }
-        self.refuse_clauses(update.condition.as_ref(), &update.using)?;
+        self.refuse_condition(update.condition.as_ref())?;
+        self.refuse_times(&update.using)?;
         self.write(WriteKind::Update, restricted, assignments, update.at);
         Ok(())
     }
@@ -81,7 +86,8 @@ impl Binder<'_> {
                 assignments.push(AssignmentUse { column, op: Op::Set, operand, at: name.at });
             }
         }
-        self.refuse_clauses(delete.condition.as_ref(), &delete.using)?;
+        self.refuse_condition(delete.condition.as_ref())?;
+        self.refuse_times(&delete.using)?;
         let is_whole_partition = restricted.clustering.is_empty() && !restricted.is_one_row;
         let kind = match (restricted.is_one_row, delete.columns.is_empty()) {
             (true, true) => WriteKind::DeleteRow,
@@ -177,15 +183,16 @@ impl Binder<'_> {
         Ok(OperandUse::Reference(at))
     }
 
-    /// IF of a single statement, and the clauses of time.
-    fn refuse_clauses(&mut self, condition: Option<&RowCondition>, using: &Using) -> Result<(), Error> {
-        if let Some(condition) = condition {
-            let message = match self.in_transaction {
-                true => "a statement inside a transaction takes no IF; use IF … THEN … END IF",
-                false => "IF on a single statement is not supported yet; use BEGIN TRANSACTION with LET and IF",
-            };
-            return Err(Error::invalid(condition.at, message));
-        }
+    fn refuse_condition(&self, condition: Option<&RowCondition>) -> Result<(), Error> {
+        let Some(condition) = condition else { return Ok(()) };
+        let message = match self.in_transaction {
+            true => "a statement inside a transaction takes no IF; use IF … THEN … END IF",
+            false => "IF on a single statement is not supported yet; use BEGIN TRANSACTION with LET and IF",
+        };
+        Err(Error::invalid(condition.at, message))
+    }
+
+    fn refuse_times(&mut self, using: &Using) -> Result<(), Error> {
         if let Some(ttl) = &using.ttl {
             return Err(Error::invalid(ttl.at, "USING TTL is not supported yet"));
         }

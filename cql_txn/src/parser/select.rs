@@ -2,7 +2,7 @@
 
 use super::Parser;
 use crate::ast::{
-    Comparison, Name, Reference, Relation, RelationTest, Returning, Select, Selection, Selector, TableName,
+    Comparison, Name, Reference, Relation, RelationTest, Returning, Select, Selection, Selector, TableName, Term,
 };
 use crate::error::{At, Error};
 use crate::lexer::{Kind, Symbol};
@@ -29,7 +29,11 @@ impl Parser<'_> {
             Selection::Columns(self.list(column)?)
         };
         self.expect_word("from")?;
-        self.select_rest(selection, at)
+        let select = self.select_rest(selection, at)?;
+        if select.relations.is_empty() {
+            return Err(self.unexpected("WHERE"));
+        }
+        Ok(select)
     }
 
     /// The SELECT of a transaction: rows of a table, or a list of references. What follows the list tells which.
@@ -116,7 +120,7 @@ impl Parser<'_> {
         Ok(Select { selection, table, relations, limit, at })
     }
 
-    fn limit(&mut self) -> Result<crate::ast::Term, Error> {
+    fn limit(&mut self) -> Result<Term, Error> {
         self.expect_word("limit")?;
         match self.token.kind {
             Kind::Integer | Kind::Symbol(Symbol::Question | Symbol::Colon) => self.term(),
