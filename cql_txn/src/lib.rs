@@ -16,6 +16,7 @@ mod keyword;
 mod lexer;
 mod parser;
 mod plan;
+mod print;
 mod result;
 mod row;
 mod schema;

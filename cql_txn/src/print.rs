@@ -1,0 +1,395 @@
+//! Statements back to text: one line, keywords in capitals, names quoted only where they must be.
+
+use crate::ast::{
+    Assignment, AssignmentOp, Condition, ConditionTest, CreateTable, Delete, Insert, Marker, Mutation, Name, Operand,
+    OptionValue, Reference, Relation, RelationTest, Returning, RowCondition, RowConditionKind, Select, Selection,
+    Selector, Statement, StatementKind, TableName, TableOption, Term, TermKind, Transaction, Update, Using,
+};
+use crate::keyword;
+use std::fmt::{self, Display, Formatter, Write as _};
+
+/// A text that parses to the same statement, whatever layout it had.
+impl Display for Statement {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        Printer { f, markers: &self.markers }.statement(&self.kind)
+    }
+}
+
+struct Printer<'p, 'f> {
+    f: &'p mut Formatter<'f>,
+    markers: &'p [Marker],
+}
+
+impl Printer<'_, '_> {
+    fn text(&mut self, text: &str) -> fmt::Result {
+        self.f.write_str(text)
+    }
+
+    /// `items` with `between` them.
+    fn each<T>(&mut self, items: &[T], between: &str, print: impl Fn(&mut Self, &T) -> fmt::Result) -> fmt::Result {
+        for (position, item) in items.iter().enumerate() {
+            if position > 0 {
+                self.text(between)?;
+            }
+            print(self, item)?;
+        }
+        Ok(())
+    }
+
+    fn statement(&mut self, kind: &StatementKind) -> fmt::Result {
+        match kind {
+            StatementKind::Use(name) => {
+                self.text("USE ")?;
+                self.name(name)
+            }
+            StatementKind::CreateKeyspace(create) => {
+                self.text(if create.if_not_exists { "CREATE KEYSPACE IF NOT EXISTS " } else { "CREATE KEYSPACE " })?;
+                self.name(&create.name)?;
+                self.options(" WITH ", &create.options)
+            }
+            StatementKind::DropKeyspace(drop) => {
+                self.text(if drop.if_exists { "DROP KEYSPACE IF EXISTS " } else { "DROP KEYSPACE " })?;
+                self.name(&drop.name)
+            }
+            StatementKind::CreateTable(create) => self.create_table(create),
+            StatementKind::DropTable(drop) => {
+                self.text(if drop.if_exists { "DROP TABLE IF EXISTS " } else { "DROP TABLE " })?;
+                self.table(&drop.table)
+            }
+            StatementKind::Select(select) => self.select(select),
+            StatementKind::Mutation(mutation) => self.mutation(mutation),
+            StatementKind::Transaction(transaction) => self.transaction(transaction),
+        }
+    }
+
+    fn name(&mut self, name: &Name) -> fmt::Result {
+        let text = &name.text;
+        let is_plain = text.starts_with(|first: char| first.is_ascii_lowercase())
+            && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
+            && !keyword::is_reserved(text)
+            && !matches!(&**text, "true" | "false");
+        if is_plain { self.text(text) } else { write!(self.f, "\"{}\"", text.replace('"', "\"\"")) }
+    }
+
+    fn table(&mut self, table: &TableName) -> fmt::Result {
+        if let Some(keyspace) = &table.keyspace {
+            self.name(keyspace)?;
+            self.text(".")?;
+        }
+        self.name(&table.name)
+    }
+
+    fn string(&mut self, text: &str) -> fmt::Result {
+        write!(self.f, "'{}'", text.replace('\'', "''"))
+    }
+
+    fn term(&mut self, term: &Term) -> fmt::Result {
+        match &term.kind {
+            TermKind::Null => self.text("null"),
+            TermKind::Integer(digits) => self.text(digits),
+            TermKind::Text(text) => self.string(text),
+            TermKind::Boolean(value) => write!(self.f, "{value}"),
+            TermKind::Marker(index) => {
+                match self.markers.get(usize::from(*index)).and_then(|marker| marker.name.clone()) {
+                    Some(text) => {
+                        self.text(":")?;
+                        self.name(&Name { text, at: term.at })
+                    }
+                    None => self.text("?"),
+                }
+            }
+        }
+    }
+
+    fn reference(&mut self, reference: &Reference) -> fmt::Result {
+        self.name(&reference.name)?;
+        let Some(column) = &reference.column else { return Ok(()) };
+        self.text(".")?;
+        self.name(column)
+    }
+
+    fn operand(&mut self, operand: &Operand) -> fmt::Result {
+        match operand {
+            Operand::Term(term) => self.term(term),
+            Operand::Reference(reference) => self.reference(reference),
+        }
+    }
+
+    fn select(&mut self, select: &Select) -> fmt::Result {
+        self.text("SELECT ")?;
+        match &select.selection {
+            Selection::All => self.text("*")?,
+            Selection::Columns(columns) => self.each(columns, ", ", Self::selector)?,
+        }
+        self.text(" FROM ")?;
+        self.table(&select.table)?;
+        self.relations(&select.relations)?;
+        let Some(limit) = &select.limit else { return Ok(()) };
+        self.text(" LIMIT ")?;
+        self.term(limit)
+    }
+
+    fn selector(&mut self, selector: &Selector) -> fmt::Result {
+        self.name(&selector.column)?;
+        let Some(alias) = &selector.alias else { return Ok(()) };
+        self.text(" AS ")?;
+        self.name(alias)
+    }
+
+    fn relations(&mut self, relations: &[Relation]) -> fmt::Result {
+        if relations.is_empty() {
+            return Ok(());
+        }
+        self.text(" WHERE ")?;
+        self.each(relations, " AND ", |printer, relation| {
+            printer.name(&relation.column)?;
+            match &relation.test {
+                RelationTest::Compare(comparison, term) => {
+                    write!(printer.f, " {} ", comparison.symbol())?;
+                    printer.term(term)
+                }
+                RelationTest::In(terms) => {
+                    printer.text(" IN (")?;
+                    printer.each(terms, ", ", Self::term)?;
+                    printer.text(")")
+                }
+            }
+        })
+    }
+
+    fn mutation(&mut self, mutation: &Mutation) -> fmt::Result {
+        match mutation {
+            Mutation::Insert(insert) => self.insert(insert),
+            Mutation::Update(update) => self.update(update),
+            Mutation::Delete(delete) => self.delete(delete),
+        }
+    }
+
+    fn insert(&mut self, insert: &Insert) -> fmt::Result {
+        self.text("INSERT INTO ")?;
+        self.table(&insert.table)?;
+        self.text(" (")?;
+        self.each(&insert.values, ", ", |printer, (name, _)| printer.name(name))?;
+        self.text(") VALUES (")?;
+        self.each(&insert.values, ", ", |printer, (_, value)| printer.operand(value))?;
+        self.text(")")?;
+        self.row_condition(insert.condition.as_ref())?;
+        self.using(&insert.using)
+    }
+
+    fn update(&mut self, update: &Update) -> fmt::Result {
+        self.text("UPDATE ")?;
+        self.table(&update.table)?;
+        self.using(&update.using)?;
+        self.text(" SET ")?;
+        self.each(&update.assignments, ", ", Self::assignment)?;
+        self.relations(&update.relations)?;
+        self.row_condition(update.condition.as_ref())
+    }
+
+    fn assignment(&mut self, of: &Assignment) -> fmt::Result {
+        self.name(&of.column)?;
+        self.text(match of.op {
+            AssignmentOp::Add => " += ",
+            AssignmentOp::Subtract => " -= ",
+            AssignmentOp::Set | AssignmentOp::Prepend => " = ",
+        })?;
+        self.operand(&of.operand)?;
+        if of.op != AssignmentOp::Prepend {
+            return Ok(());
+        }
+        self.text(" + ")?;
+        self.name(&of.column)
+    }
+
+    fn delete(&mut self, delete: &Delete) -> fmt::Result {
+        self.text("DELETE ")?;
+        self.each(&delete.columns, ", ", Self::name)?;
+        self.text(if delete.columns.is_empty() { "FROM " } else { " FROM " })?;
+        self.table(&delete.table)?;
+        self.using(&delete.using)?;
+        self.relations(&delete.relations)?;
+        self.row_condition(delete.condition.as_ref())
+    }
+
+    fn using(&mut self, using: &Using) -> fmt::Result {
+        let mut word = " USING ";
+        for (name, term) in [("TIMESTAMP ", &using.timestamp), ("TTL ", &using.ttl)] {
+            let Some(term) = term else { continue };
+            self.text(word)?;
+            self.text(name)?;
+            self.term(term)?;
+            word = " AND ";
+        }
+        Ok(())
+    }
+
+    fn row_condition(&mut self, condition: Option<&RowCondition>) -> fmt::Result {
+        match condition.map(|condition| &condition.kind) {
+            None => Ok(()),
+            Some(RowConditionKind::NotExists) => self.text(" IF NOT EXISTS"),
+            Some(RowConditionKind::Exists) => self.text(" IF EXISTS"),
+            Some(RowConditionKind::Columns(tests)) => {
+                self.text(" IF ")?;
+                self.each(tests, " AND ", |printer, (column, comparison, term)| {
+                    printer.name(column)?;
+                    write!(printer.f, " {} ", comparison.symbol())?;
+                    printer.term(term)
+                })
+            }
+        }
+    }
+
+    fn transaction(&mut self, of: &Transaction) -> fmt::Result {
+        self.text("BEGIN TRANSACTION ")?;
+        for clause in &of.lets {
+            self.text("LET ")?;
+            self.name(&clause.name)?;
+            self.text(" = (")?;
+            self.select(&clause.select)?;
+            self.text("); ")?;
+        }
+        match &of.returning {
+            None => {}
+            Some(Returning::Select(select)) => {
+                self.select(select)?;
+                self.text("; ")?;
+            }
+            Some(Returning::References(references, _)) => {
+                self.text("SELECT ")?;
+                self.each(references, ", ", Self::reference)?;
+                self.text("; ")?;
+            }
+        }
+        if let Some(conditions) = &of.conditions {
+            self.text("IF ")?;
+            self.each(conditions, " AND ", Self::condition)?;
+            self.text(" THEN ")?;
+        }
+        for mutation in &of.mutations {
+            self.mutation(mutation)?;
+            self.text("; ")?;
+        }
+        self.text(if of.conditions.is_some() { "END IF COMMIT TRANSACTION" } else { "COMMIT TRANSACTION" })
+    }
+
+    fn condition(&mut self, condition: &Condition) -> fmt::Result {
+        self.reference(&condition.reference)?;
+        match &condition.test {
+            ConditionTest::Null => self.text(" IS NULL"),
+            ConditionTest::NotNull => self.text(" IS NOT NULL"),
+            ConditionTest::Compare(comparison, term) => {
+                write!(self.f, " {} ", comparison.symbol())?;
+                self.term(term)
+            }
+        }
+    }
+
+    fn create_table(&mut self, create: &CreateTable) -> fmt::Result {
+        self.text(if create.if_not_exists { "CREATE TABLE IF NOT EXISTS " } else { "CREATE TABLE " })?;
+        self.table(&create.table)?;
+        self.text(" (")?;
+        self.each(&create.columns, ", ", |printer, column| {
+            printer.name(&column.name)?;
+            printer.text(" ")?;
+            printer.name(&column.type_name)?;
+            printer.text(if column.is_static { " STATIC" } else { "" })?;
+            printer.text(if column.is_primary_key { " PRIMARY KEY" } else { "" })
+        })?;
+        if let Some(key) = &create.primary_key {
+            self.text(", PRIMARY KEY ((")?;
+            self.each(&key.partition, ", ", Self::name)?;
+            self.text(")")?;
+            self.each(&key.clustering, "", |printer, column| {
+                printer.text(", ")?;
+                printer.name(column)
+            })?;
+            self.text(")")?;
+        }
+        self.text(")")?;
+        if create.clustering_order.is_empty() {
+            return self.options(" WITH ", &create.options);
+        }
+        self.text(" WITH CLUSTERING ORDER BY (")?;
+        self.each(&create.clustering_order, ", ", |printer, (column, descends)| {
+            printer.name(column)?;
+            printer.text(if *descends { " DESC" } else { " ASC" })
+        })?;
+        self.text(")")?;
+        self.options(" AND ", &create.options)
+    }
+
+    fn options(&mut self, first: &str, options: &[TableOption]) -> fmt::Result {
+        let mut word = first;
+        for option in options {
+            self.text(word)?;
+            self.name(&option.name)?;
+            self.text(" = ")?;
+            match &option.value {
+                OptionValue::Scalar(text) => self.string(text)?,
+                OptionValue::Map(entries) => {
+                    self.f.write_char('{')?;
+                    self.each(entries, ", ", |printer, (key, value)| {
+                        printer.string(key)?;
+                        printer.text(": ")?;
+                        printer.string(value)
+                    })?;
+                    self.f.write_char('}')?;
+                }
+            }
+            word = " AND ";
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing;
+
+    #[test]
+    fn a_printed_statement_parses_to_the_same_statement() {
+        for text in [
+            "use \"Mixed \"\"Case\"",
+            "create keyspace if not exists k with replication = {'class': 'SimpleStrategy', 'it''s': 3} and durable_writes = true",
+            "drop keyspace if exists k",
+            "create table if not exists k.t (a int, b text static, c int, primary key ((a, b), c)) \
+             with clustering order by (c desc) and comment = 'x' and compaction = {'class': 'y'}",
+            "create table t (a int primary key)",
+            "drop table t",
+            "select * from t",
+            "select a as b, \"select\" from k.t where p = 1 and q in (1, :x) and r >= 'it''s' limit ?",
+            "insert into t (a, b, \"True\") values (1, null, true) if not exists using timestamp 5 and ttl ?",
+            "update t using timestamp ? set a = 1, b = b + 2, c = c -2, d = 3 + d where p = 1 if a = 1 and b != null",
+            "delete a, b from t using timestamp 4 where p = -1 if exists",
+            "delete from t where p = $$a'b$$",
+            "begin transaction let a = (select * from t where p = :\"P q\" limit 1); select a.w, a.\"Z\"; \
+             if a is not null and 3 < a.w and a.w is null then update t set w += a.w where p = 1; \
+             insert into t (p, w) values (1, a.w); delete from t where p = 2; end if apply transaction",
+            "begin transaction select w as v from t where p = 1; commit transaction;",
+        ] {
+            let statement = crate::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+            let printed = statement.to_string();
+            let again = crate::parse(&printed).unwrap_or_else(|error| panic!("{printed}: {error}"));
+            assert_eq!(again.to_string(), printed);
+            assert_eq!(without_places(&again), without_places(&statement));
+        }
+    }
+
+    /// The tree with every place taken out.
+    fn without_places(statement: &crate::ast::Statement) -> String {
+        let tree = format!("{statement:?}");
+        let mut pieces = tree.split("At {");
+        let first = pieces.next().unwrap_or_default().to_owned();
+        pieces.fold(first, |tree, piece| tree + piece.split_once('}').map_or(piece, |(_, rest)| rest))
+    }
+
+    #[test]
+    fn a_printed_transaction_binds_to_the_same_body() {
+        let schema = testing::schema();
+        for text in testing::SIMPLE_BANK {
+            let printed = crate::parse(text).unwrap().to_string();
+            assert_eq!(testing::bound(&schema, &printed), testing::bound(&schema, text));
+        }
+    }
+}
