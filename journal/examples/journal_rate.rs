@@ -1,6 +1,7 @@
 //! Measures group commit on a real directory: `cargo run --release -p journal --example journal_rate -- DIR`.
 
 use journal::{Batch, Durable, Error, Index, Journal, Kind, Options, Placement, RealDisk};
+use std::io::Write;
 use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
@@ -26,6 +27,22 @@ fn median(mut times: Vec<Duration>) -> (Duration, Duration) {
     (times[times.len() / 2], times[times.len() * 99 / 100])
 }
 
+/// What the disk itself takes: the same bytes appended to a growing file with one fdatasync each.
+fn raw_sync(dir: &Path) -> Result<(Duration, Duration), std::io::Error> {
+    let path = dir.join("raw");
+    let mut file = std::fs::File::create(&path)?;
+    let bytes = vec![7; RECORD_COUNT * 512];
+    let mut times = Vec::new();
+    for _ in 0..ROUND_COUNT / 4 {
+        let start = Instant::now();
+        file.write_all(&bytes)?;
+        file.sync_data()?;
+        times.push(start.elapsed());
+    }
+    std::fs::remove_file(path)?;
+    Ok(median(times))
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let dir = std::env::args().nth(1).ok_or("usage: journal_rate DIR (an empty directory on the disk to measure)")?;
     let (tell, news) = mpsc::channel();
@@ -34,6 +51,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let _ = tell.send(durable);
     });
     let (mut journal, _) = Journal::open(Path::new(&dir), &options, Arc::new(RealDisk), on_durable)?;
+
+    println!("raw write and fdatasync of the same bytes: median, p99 {:?}", raw_sync(Path::new(&dir))?);
 
     let (mut waits, mut appends) = (Vec::new(), Vec::new());
     let began = Instant::now();

@@ -99,7 +99,7 @@ impl Journal {
             reader: reader_orders,
             on_durable,
             gauges: gauges.clone(),
-            sync: options.sync,
+            mode: options.sync,
             sync_due: None,
             failure_told: false,
         };
@@ -239,7 +239,7 @@ struct WriterThread {
     reader: SyncSender<ReaderOrder>,
     on_durable: OnDurable,
     gauges: Arc<Gauges>,
-    sync: SyncMode,
+    mode: SyncMode,
     /// When the next periodic sync is due; `None` if nothing is unsynced.
     sync_due: Option<Instant>,
     failure_told: bool,
@@ -284,49 +284,49 @@ impl WriterThread {
                 WriterOrder::Forget(position, done) => forgets.push((position, done)),
             }
         }
-        let written = self.write(&batches);
-        let size = batches.iter().map(Batch::size).sum();
+        let committed = self.commit(&batches);
+        // Room and figures first: whoever hears the news finds them true.
+        let size: usize = batches.iter().map(Batch::size).sum();
         self.gauges.pending_bytes.fetch_sub(size, Ordering::Relaxed);
+        self.measure();
+        if let Some(news) = committed? {
+            (self.on_durable)(news);
+        }
         let forgotten = forgets.into_iter().try_for_each(|(position, done)| self.forget(position, done));
         self.measure();
-        written.and(forgotten)
+        forgotten
     }
 
-    fn write(&mut self, batches: &[Batch]) -> Result<(), Error> {
+    /// Writes the batches and syncs them if it is time; what is to be published.
+    fn commit(&mut self, batches: &[Batch]) -> Result<Option<Durable>, Error> {
         if batches.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         let placements = self.log.write(batches)?;
         let upto = self.log.appended();
         tell(&self.reader, ReaderOrder::Written { placements, upto })?;
         self.gauges.batch_count.fetch_add(batches.len() as u64, Ordering::Relaxed);
-        match self.sync {
-            SyncMode::Group => self.sync_and_publish(),
-            SyncMode::Periodic { interval } => {
-                (self.on_durable)(Durable::Written(upto));
-                match self.sync_due {
-                    Some(due) if due <= Instant::now() => self.sync_and_publish(),
-                    Some(_) => Ok(()),
-                    None => {
-                        self.sync_due = Some(Instant::now() + interval);
-                        Ok(())
-                    }
-                }
+        if let SyncMode::Periodic { interval } = self.mode {
+            let due = *self.sync_due.get_or_insert_with(|| Instant::now() + interval);
+            if due > Instant::now() {
+                return Ok(Some(Durable::Written(upto)));
             }
         }
+        self.sync().map(Some)
     }
 
-    fn sync_and_publish(&mut self) -> Result<(), Error> {
+    fn sync(&mut self) -> Result<Durable, Error> {
         self.sync_due = None;
         let synced = self.log.sync()?;
         self.gauges.sync_count.fetch_add(1, Ordering::Relaxed);
-        (self.on_durable)(Durable::Synced(synced));
-        Ok(())
+        Ok(Durable::Synced(synced))
     }
 
     fn on_quiet(&mut self) -> Result<(), Error> {
         if self.sync_due.is_some() {
-            return self.sync_and_publish();
+            let news = self.sync()?;
+            (self.on_durable)(news);
+            return Ok(());
         }
         self.log.attest()?;
         self.measure();
