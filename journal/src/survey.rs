@@ -121,8 +121,7 @@ impl Survey {
                     self.take(&path, header.number, offset, &head, payload)?;
                 }
                 Err(reason) => {
-                    let (offset, position) = (scan.offset(), scan.position());
-                    self.judge(&path, header, &bytes[offset..], offset, position, &reason, is_last)?;
+                    self.judge(&path, header, &scan, &bytes, &reason, is_last)?;
                     is_torn = true;
                     break;
                 }
@@ -161,17 +160,17 @@ impl Survey {
     }
 
     /// Tells a torn tail from rot: damage is rot if a later batch says that it was synced, or if a later segment exists.
-    #[allow(clippy::too_many_arguments)]
     fn judge(
         &mut self,
         path: &Path,
         header: &SegmentHeader,
-        tail: &[u8],
-        offset: usize,
-        position: Lsn,
+        scan: &Scan,
+        bytes: &[u8],
         reason: &str,
         is_last: bool,
     ) -> Result<(), Error> {
+        let (offset, position) = (scan.offset(), scan.position());
+        let tail = bytes.get(offset..).unwrap_or_default();
         let synced = Mark::highest_synced(tail, header.salt).filter(|synced| *synced > position);
         let reason = match synced {
             _ if !is_last => format!("{reason}; later segments exist"),

@@ -520,3 +520,43 @@ fn partial_updates_of_one_id_come_back_in_append_order() {
     running.journal.close().expect("closes");
     assert_eq!(sizes(&open(&disk, &options())), [1, 3000, 2, 3000, 3, 4, 5, 6, 7]);
 }
+
+#[test]
+fn the_golden_segment_opens() {
+    let unhex = |line: &str| -> Vec<u8> {
+        let digits = line.as_bytes().chunks(2);
+        digits.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).expect("text"), 16).expect("hex")).collect()
+    };
+    let golden = include_str!("golden/journal.hex");
+    let bytes: Vec<u8> = golden.lines().filter(|line| !line.starts_with('#')).flat_map(unhex).collect();
+    let disk = FaultDisk::new(20);
+    disk.replace(&segment(17), bytes);
+    let opened = open_log(&disk, &Options { owner: [0xab; 32], ..options() }).expect("opens for ever");
+    assert_eq!(opened.replay.warnings(), []);
+    let records: Vec<_> = opened.replay.map(|record| record.expect("readable")).collect();
+    assert_eq!(records.len(), 1);
+    let record = &records[0];
+    assert_eq!((record.position, record.segment, record.store), (Lsn(40960 + 37), 17, 0x0304));
+    assert_eq!((record.kind, record.version, &record.id), (Kind::COMMAND_DELTA, 2, b"twenty bytes of id!!"));
+    assert_eq!(record.payload, b"hello");
+}
+
+#[test]
+fn real_files_come_back() {
+    let path = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("journal-{}", std::process::id()));
+    let disk = std::sync::Arc::new(journal::RealDisk);
+    let mut running = harness::open_on(disk.clone(), &path, &options()).expect("new");
+    let mut last = Lsn::ZERO;
+    for number in 0..30 {
+        last = running.append(number, 700).expect("appended");
+    }
+    running.await_durable(last).expect("durable");
+    assert_eq!(running.read(29).expect("readable").len(), 1);
+    running.journal.close().expect("closes");
+    let running = harness::open_on(disk, &path, &options()).expect("opens");
+    assert_eq!(running.replay.end(), last);
+    assert_eq!(numbers(running.replay.clone()), (0..30).collect::<Vec<u64>>());
+    assert!(running.journal.stats().segment_count > 5);
+    drop(running);
+    std::fs::remove_dir_all(path).expect("clean up");
+}
