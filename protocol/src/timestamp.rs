@@ -317,6 +317,9 @@ impl Ballot {
     /// The original coordinator's ballot.
     pub const ZERO: Self = Self(Timestamp::NONE);
 
+    /// Above every issued ballot: the ballot of decided facts, which no promise holds up.
+    pub const MAX: Self = Self(Timestamp::MAX);
+
     /// A ballot of a recovery, from a fresh clock reading.
     pub const fn new(epoch: Epoch, hlc: Hlc, node: NodeId) -> Self {
         Self(Timestamp::new(epoch, hlc, 0, node))
