@@ -285,18 +285,22 @@ impl<'a> Plan<'a> {
     /// Reads a body; `None` unless it is exactly one plan whose indices all lead somewhere.
     pub(crate) fn decode(bytes: &'a [u8]) -> Option<Self> {
         let mut from = Reader(bytes);
-        let tables = entries(&mut from, 8, take_table)?;
-        let mut context = Context { tables: &tables, keys: Vec::new(), reads: Vec::new() };
-        context.keys = entries(&mut from, 2, |from| context.take_key(from))?;
-        context.reads = entries(&mut from, 4, |from| context.take_read(from))?;
+        let context = Context::take(&mut from)?;
         let conditions = entries(&mut from, 3, |from| Some((context.take_reference(from)?, context.take_test(from)?)))?;
         let conditions_fit =
             conditions.iter().all(|(at, test)| at.column.is_some() || !matches!(test, Test::Compare(..)));
         let returning = context.take_returning(&mut from)?;
         let writes = entries(&mut from, 4, |from| context.take_write(from))?;
-        let Context { keys, reads, .. } = context;
+        let Context { tables, keys, reads } = context;
         let steps = Steps { keys, reads, conditions, returning, writes };
         from.end(Self { tables, steps }).filter(|_| conditions_fit)
+    }
+
+    /// Only the front of a body: what a replica needs that reads for it. The rest comes out empty.
+    pub(crate) fn decode_reads(bytes: &'a [u8]) -> Option<Self> {
+        let Context { tables, keys, reads } = Context::take(&mut Reader(bytes))?;
+        let steps = Steps { keys, reads, conditions: Vec::new(), returning: Returning::Nothing, writes: Vec::new() };
+        Some(Self { tables, steps })
     }
 }
 
@@ -328,13 +332,20 @@ fn take_table<'a>(from: &mut Reader<'a>) -> Option<PlanTable<'a>> {
 }
 
 /// What later entries refer to.
-struct Context<'p, 'a> {
-    tables: &'p [PlanTable<'a>],
+struct Context<'a> {
+    tables: Vec<PlanTable<'a>>,
     keys: Vec<PlanKey<'a>>,
     reads: Vec<Read<'a>>,
 }
 
-impl<'a> Context<'_, 'a> {
+impl<'a> Context<'a> {
+    fn take(from: &mut Reader<'a>) -> Option<Self> {
+        let mut context = Self { tables: entries(from, 8, take_table)?, keys: Vec::new(), reads: Vec::new() };
+        context.keys = entries(from, 2, |from| context.take_key(from))?;
+        context.reads = entries(from, 4, |from| context.take_read(from))?;
+        Some(context)
+    }
+
     fn take_key(&self, from: &mut Reader<'a>) -> Option<PlanKey<'a>> {
         let table = from.count().filter(|table| *table < self.tables.len())?;
         Some(PlanKey { table, partition: Cow::Borrowed(from.bytes()?) })

@@ -22,7 +22,7 @@ impl Semantics for CqlSemantics {
         if key.table == SCHEMA_TABLE {
             return rows.unwrap_or_default().to_vec();
         }
-        match decode_plan(body) {
+        match plan_bytes(body).and_then(Plan::decode_reads) {
             Some(plan) => slots::collect(&plan, key, rows),
             None => Vec::new(),
         }
@@ -32,7 +32,7 @@ impl Semantics for CqlSemantics {
         if body.kind == crate::BLOB_DDL && body.version == crate::BLOB_VERSION {
             return execute_ddl(&body.bytes, data);
         }
-        let execution = match decode_plan(body) {
+        let execution = match plan_bytes(body).and_then(Plan::decode) {
             Some(plan) => execute::run(&plan, data),
             None => {
                 let (kind, version) = (body.kind, body.version);
@@ -51,9 +51,10 @@ impl Semantics for CqlSemantics {
     }
 }
 
-fn decode_plan(body: &Blob) -> Option<Plan<'_>> {
+/// The bytes of a body that is a plan of a version we know.
+fn plan_bytes(body: &Blob) -> Option<&[u8]> {
     let is_known = body.kind == crate::BLOB_PLAN && body.version == crate::BLOB_VERSION;
-    if is_known { Plan::decode(&body.bytes) } else { None }
+    is_known.then_some(&body.bytes)
 }
 
 fn reject(error: &Error) -> Execution {
