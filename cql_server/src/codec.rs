@@ -71,6 +71,12 @@ impl Input {
         self.raw.extend_from_slice(bytes);
     }
 
+    /// *Units*: bytes received and not yet given out.
+    pub(crate) fn buffered(&self) -> usize {
+        let parts = if self.assembly_done { 0 } else { self.assembly.len() };
+        self.raw.len() - self.start + parts
+    }
+
     /// The next request; `None` if more bytes are needed.
     pub(crate) fn next(&mut self) -> Result<Option<Cut<'_>>, Fatal> {
         if self.segmented { self.next_in_segments() } else { self.next_bare() }

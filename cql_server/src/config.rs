@@ -15,6 +15,8 @@ pub struct PortConfig {
     pub envelope_max_bytes: usize,
     /// *Units*: bytes of body of a request before the handshake is done; a larger one closes the connection.
     pub greeting_max_bytes: usize,
+    /// *Units*: bytes of requests that have not arrived in full, over all connections; beyond it the one that adds to them is closed.
+    pub input_max_bytes: usize,
     /// Time from connecting to STARTUP.
     pub login_timeout: Duration,
     /// *Units*: bytes of answers waiting for a client; beyond it no more of its requests are read.
@@ -37,6 +39,7 @@ impl Default for PortConfig {
             connections_max: 4_096,
             envelope_max_bytes: 16 << 20,
             greeting_max_bytes: 64 << 10,
+            input_max_bytes: 512 << 20,
             login_timeout: Duration::from_secs(10),
             output_pause_bytes: 1 << 20,
             output_max_bytes: 256 << 20,

@@ -35,6 +35,8 @@ pub(crate) struct Connection {
     /// End of the time for STARTUP, later of lingering.
     deadline: Option<Pin<Box<Sleep>>>,
     phase: Phase,
+    /// Bytes of unfinished requests that are counted at the server.
+    held_input: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,7 +65,7 @@ impl Connection {
         let session = Session::new(Rc::clone(&server), Rc::clone(&line));
         let input = Input::new(server.config().greeting_max_bytes);
         let deadline = Some(Box::pin(sleep(server.config().login_timeout)));
-        Self { stream, server, line, input, session, deadline, phase: Phase::Open }
+        Self { stream, server, line, input, session, deadline, phase: Phase::Open, held_input: 0 }
     }
 
     fn turn(&mut self, cx: &mut Context<'_>) -> Result<Turn, io::Error> {
@@ -96,7 +98,8 @@ impl Connection {
     }
 
     fn turn_open(&mut self, cx: &mut Context<'_>) -> Result<Turn, io::Error> {
-        self.serve();
+        let has_served_all = self.serve();
+        self.bound_input();
         self.flush(cx)?;
         if self.phase != Phase::Open {
             return Ok(Turn::Again);
@@ -107,6 +110,9 @@ impl Connection {
         }
         if !self.may_serve() {
             return Ok(Turn::Rest);
+        }
+        if !has_served_all {
+            return Ok(Turn::Again);
         }
         let read = self.read(cx, |connection, bytes| {
             connection.input.push(bytes);
@@ -130,10 +136,11 @@ impl Connection {
         has_room && self.line.pending() <= config.output_pause_bytes
     }
 
-    fn serve(&mut self) {
+    /// Serves what has arrived; `false` if it stopped before the end of it.
+    fn serve(&mut self) -> bool {
         while self.phase == Phase::Open && self.may_serve() {
             let step = match self.input.next() {
-                Ok(None) => return,
+                Ok(None) => return true,
                 Ok(Some(Cut::Envelope(header, body))) => {
                     self.line.set_version(header.version);
                     self.session.handle(&header, body)
@@ -163,6 +170,17 @@ impl Connection {
                     self.phase = Phase::Closing;
                 }
             }
+        }
+        false
+    }
+
+    /// Gives the connection up if all connections together hold too much of requests that have not arrived in full.
+    fn bound_input(&mut self) {
+        if !self.server.hold_input(&mut self.held_input, self.input.buffered()) {
+            let text = "too many bytes of unfinished requests at this node: try later or another node";
+            self.line.send_error(0, Prefix::NONE, &Error::Overloaded(text.into()));
+            self.line.close();
+            self.phase = Phase::Closing;
         }
     }
 
@@ -234,6 +252,7 @@ impl Future for Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         self.line.close();
+        self.server.hold_input(&mut self.held_input, 0);
         self.server.connection_closed();
     }
 }

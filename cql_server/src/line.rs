@@ -20,7 +20,14 @@ pub(crate) struct Line {
     overflowed: Cell<bool>,
     output_max: usize,
     version: Cell<u8>,
-    hears_schema: Cell<bool>,
+    hears: Cell<Hearing>,
+}
+
+/// Which events a client registered for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Hearing {
+    pub(crate) schema: bool,
+    pub(crate) status: bool,
 }
 
 impl Line {
@@ -33,7 +40,7 @@ impl Line {
             overflowed: Cell::new(false),
             output_max,
             version: Cell::new(crate::envelope::VERSION_MAX),
-            hears_schema: Cell::new(false),
+            hears: Cell::default(),
         }
     }
 
@@ -101,12 +108,14 @@ impl Line {
         self.wake();
     }
 
-    pub(crate) fn hear_schema(&self) {
-        self.hears_schema.set(true);
+    /// Registers for more events; what was registered before stays.
+    pub(crate) fn hear(&self, more: Hearing) {
+        let now = self.hears.get();
+        self.hears.set(Hearing { schema: now.schema || more.schema, status: now.status || more.status });
     }
 
-    pub(crate) fn hears_schema(&self) -> bool {
-        self.hears_schema.get() && !self.closed.get()
+    pub(crate) fn hears(&self) -> Hearing {
+        self.hears.get()
     }
 
     pub(crate) fn take_waker(&self) {

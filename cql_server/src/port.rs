@@ -87,6 +87,11 @@ impl PortHandle {
         self.server.announce_schema();
     }
 
+    /// The client port of a node, at `address`, began to serve or ceased to: registered clients are told.
+    pub fn status_changed(&self, address: SocketAddr, is_up: bool) {
+        self.server.announce_status(address, is_up);
+    }
+
     /// Takes no new connection and no new request; `serve` returns when those under way are answered.
     pub fn stop(&self) {
         self.server.stop();

@@ -3,7 +3,9 @@
 //! *Source*: [CQL 4.5].
 
 use crate::wire::Put;
-use crate::wire_type::{Cell, WireType, digest};
+use crate::wire_type::{Cell, WireType, digest, inet};
+use std::cell::OnceCell;
+use std::net::SocketAddr;
 
 const KIND_VOID: i32 = 1;
 const KIND_ROWS: i32 = 2;
@@ -31,7 +33,8 @@ pub(crate) struct Columns {
     /// Whether all columns are of one table, named once in front of them.
     global: bool,
     specs: Vec<u8>,
-    id: [u8; 16],
+    /// Made when it is first asked for: texts sent as they are never need it.
+    id: OnceCell<[u8; 16]>,
 }
 
 /// How much of the metadata an answer repeats.
@@ -61,13 +64,12 @@ impl Columns {
             specs.put_string(column.name);
             column.ty.put(&mut specs);
         }
-        let id = digest("result metadata", &[&specs]);
-        Self { count: columns.len() as i32, global, specs, id }
+        Self { count: columns.len() as i32, global, specs, id: OnceCell::new() }
     }
 
     /// Digest of the columns, the "result metadata id" of version 5.
     pub(crate) fn id(&self) -> [u8; 16] {
-        self.id
+        *self.id.get_or_init(|| digest("result metadata", &[&self.specs]))
     }
 
     fn flags(&self) -> i32 {
@@ -83,7 +85,7 @@ impl Columns {
         out.put_i32(flags);
         out.put_i32(self.count);
         if metadata == Metadata::Changed {
-            out.put_short_bytes(&self.id);
+            out.put_short_bytes(&self.id());
         }
         if metadata != Metadata::Skipped {
             out.extend_from_slice(&self.specs);
@@ -112,7 +114,7 @@ pub(crate) fn put_rows(out: &mut Vec<u8>, columns: &Columns, metadata: Metadata,
 
 /// A statement that was prepared.
 pub(crate) struct PreparedResult<'a> {
-    pub(crate) id: &'a [u8],
+    pub(crate) id: [u8; 16],
     pub(crate) markers: &'a Columns,
     /// Which markers make up the partition key, in its order; empty if not all of it is marked.
     pub(crate) key_markers: &'a [u16],
@@ -121,13 +123,15 @@ pub(crate) struct PreparedResult<'a> {
 }
 
 /// The id sent for statements that return nothing.
+const NO_RESULT_ID: [u8; 16] = *b"no result at all";
+
 pub(crate) fn result_metadata_id(columns: Option<&Columns>) -> [u8; 16] {
-    columns.map_or_else(|| digest("no result metadata", &[]), Columns::id)
+    columns.map_or(NO_RESULT_ID, Columns::id)
 }
 
 pub(crate) fn put_prepared(out: &mut Vec<u8>, prepared: &PreparedResult<'_>, version: u8) {
     out.put_i32(KIND_PREPARED);
-    out.put_short_bytes(prepared.id);
+    out.put_short_bytes(&prepared.id);
     if version >= 5 {
         out.put_short_bytes(&result_metadata_id(prepared.columns));
     }
@@ -174,6 +178,16 @@ pub(crate) fn put_schema_change(out: &mut Vec<u8>, change: &SchemaChange) {
 pub(crate) fn put_schema_event(out: &mut Vec<u8>, change: &SchemaChange) {
     out.put_string("SCHEMA_CHANGE");
     change.put(out);
+}
+
+/// *Shape*: the address is the length of the ip, the ip, the port as an int.
+pub(crate) fn put_status_event(out: &mut Vec<u8>, node: SocketAddr, is_up: bool) {
+    out.put_string("STATUS_CHANGE");
+    out.put_string(if is_up { "UP" } else { "DOWN" });
+    let ip = inet(node.ip()).unwrap_or_default();
+    out.push(ip.len() as u8);
+    out.extend_from_slice(&ip);
+    out.put_i32(node.port().into());
 }
 
 #[cfg(test)]

@@ -72,3 +72,33 @@ fn table_changes(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(schema: &Schema, text: &str) -> Schema {
+        let parsed = cql_txn::parse(text).expect("text");
+        let prepared = cql_txn::prepare(&parsed, schema, None).expect("statement");
+        let cql_txn::Action::Ddl(ddl) = prepared.action() else { panic!("not DDL") };
+        cql_txn::apply_ddl(schema, ddl).expect("applies").0
+    }
+
+    fn words(old: &Schema, new: &Schema) -> Vec<String> {
+        let word = |change: SchemaChange| format!("{} {} {:?}", change.change, change.keyspace, change.table);
+        changes(old, new).into_iter().map(word).collect()
+    }
+
+    #[test]
+    fn a_table_made_anew_is_dropped_and_created() {
+        let create = "CREATE TABLE k.t (a int PRIMARY KEY) WITH transactional_mode = 'full'";
+        let keyspace = "CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}";
+        let none = Schema::new(1);
+        let first = run(&run(&none, keyspace), create);
+        let again = run(&run(&first, "DROP TABLE k.t"), create);
+        assert_eq!(words(&none, &first), ["CREATED k None", "CREATED k Some(\"t\")"]);
+        assert_eq!(words(&first, &again), ["DROPPED k Some(\"t\")", "CREATED k Some(\"t\")"]);
+        assert_eq!(words(&first, &none), ["DROPPED k None"]);
+        assert!(words(&first, &first).is_empty());
+    }
+}

@@ -5,12 +5,13 @@ use crate::backend::Backend;
 use crate::config::PortConfig;
 use crate::envelope::{Prefix, opcode};
 use crate::error::Error;
-use crate::line::Line;
-use crate::response::put_schema_event;
+use crate::line::{Hearing, Line};
+use crate::response::{put_schema_event, put_status_event};
 use crate::schema_events::changes;
 use crate::statements::Statements;
 use cql_txn::Schema;
 use std::cell::{Cell, RefCell, RefMut};
+use std::net::SocketAddr;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use tokio::sync::Notify;
@@ -30,6 +31,8 @@ pub(crate) struct Server {
     announced: RefCell<Arc<Schema>>,
     scratch: RefCell<Vec<u8>>,
     connections: Cell<usize>,
+    /// Bytes of requests that have not arrived in full, over all connections.
+    held_input: Cell<usize>,
     is_stopping: Cell<bool>,
     /// Rung when stopping starts and whenever a connection ends.
     bell: Notify,
@@ -44,6 +47,7 @@ impl Server {
             announced: RefCell::new(backend.schema()),
             scratch: RefCell::new(Vec::with_capacity(SCRATCH_BYTES)),
             connections: Cell::new(0),
+            held_input: Cell::new(0),
             is_stopping: Cell::new(false),
             bell: Notify::new(),
             backend,
@@ -103,6 +107,15 @@ impl Server {
         self.bell.notify_waiters();
     }
 
+    /// Replaces what a connection holds of input, `held`, by `now`; `false` if the port then holds too much.
+    pub(crate) fn hold_input(&self, held: &mut usize, now: usize) -> bool {
+        let total = self.held_input.get() - *held + now;
+        self.held_input.set(total);
+        let grows = now > *held;
+        *held = now;
+        !grows || total <= self.config.input_max_bytes
+    }
+
     pub(crate) fn connections(&self) -> usize {
         self.connections.get()
     }
@@ -127,11 +140,19 @@ impl Server {
             return;
         }
         let before = self.announced.replace(Arc::clone(&now));
-        let lines = self.live_lines();
         for change in changes(&before, &now) {
-            for line in lines.iter().filter(|line| line.hears_schema()) {
-                line.send(EVENT_STREAM, opcode::EVENT, Prefix::NONE, |body| put_schema_event(body, &change));
-            }
+            self.announce(|hearing| hearing.schema, |body| put_schema_event(body, &change));
+        }
+    }
+
+    /// Tells registered clients that the client port at `node` serves, or no longer does.
+    pub(crate) fn announce_status(&self, node: SocketAddr, is_up: bool) {
+        self.announce(|hearing| hearing.status, |body| put_status_event(body, node, is_up));
+    }
+
+    fn announce(&self, is_for: impl Fn(Hearing) -> bool, write: impl Fn(&mut Vec<u8>)) {
+        for line in self.live_lines().iter().filter(|line| is_for(line.hears())) {
+            line.send(EVENT_STREAM, opcode::EVENT, Prefix::NONE, &write);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::envelope::{Header, Prefix, VERSION_MAX, VERSION_MIN, opcode};
 use crate::error::Error;
-use crate::line::Line;
+use crate::line::{Hearing, Line};
 use crate::payload::Asked;
 use crate::reply::{Manner, Reply};
 use crate::request::{Parameters, Request};
@@ -107,9 +107,7 @@ impl Session {
         if let Some(unknown) = types.iter().find(|name| !EVENT_TYPES.contains(*name)) {
             return Err(Error::Protocol(format!("REGISTER: unknown event type {unknown:?}")));
         }
-        if types.contains(&"SCHEMA_CHANGE") {
-            self.line.hear_schema();
-        }
+        self.line.hear(Hearing { schema: types.contains(&"SCHEMA_CHANGE"), status: types.contains(&"STATUS_CHANGE") });
         self.line.send(stream, opcode::READY, Prefix::NONE, |_| {});
         Ok(())
     }

@@ -7,6 +7,8 @@ use crate::system::SystemSelect;
 use crate::wire_type::{WireType, digest};
 use cql_txn::ast::StatementKind;
 use cql_txn::{Schema, Value};
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Names a prepared statement on every node alike.
 pub(crate) type StatementId = [u8; 16];
@@ -26,14 +28,14 @@ pub(crate) struct Statement {
     text: String,
     /// The keyspace of unqualified names; `None` if the text has none of those.
     keyspace: Option<String>,
-    id: StatementId,
+    /// Made when it is first asked for: texts sent as they are never need it.
+    id: OnceCell<StatementId>,
     schema_version: u64,
     plan: Plan,
     markers: Columns,
     marker_names: Vec<String>,
     key_markers: Vec<u16>,
     columns: Option<Columns>,
-    result_metadata_id: [u8; 16],
     is_redefined: bool,
 }
 
@@ -50,7 +52,7 @@ impl Statement {
         }
         let parsed = cql_txn::parse(text)?;
         if let StatementKind::Use(name) = &parsed.kind {
-            return Ok(Self::bare(text, None, schema, Plan::Use(name.text.clone())).finished());
+            return Ok(Self::bare(text, None, schema, Plan::Use(name.text.clone())));
         }
         let (prepared, keyspace) = match (cql_txn::prepare(&parsed, schema, None), keyspace) {
             (Ok(prepared), _) => (prepared, None),
@@ -69,7 +71,6 @@ impl Statement {
             columns: Some(columns),
             ..Self::bare(text, keyspace, schema, Plan::System(select))
         }
-        .finished()
     }
 
     fn of_language(text: &str, keyspace: Option<&str>, schema: &Schema, prepared: cql_txn::Prepared) -> Self {
@@ -81,38 +82,27 @@ impl Statement {
             columns: prepared.result_columns().map(specs),
             ..Self::bare(text, keyspace, schema, Plan::Language(Box::new(prepared)))
         }
-        .finished()
     }
 
     fn bare(text: &str, keyspace: Option<&str>, schema: &Schema, plan: Plan) -> Self {
-        let id = match keyspace {
-            Some(keyspace) => digest("statement in a keyspace", &[keyspace.as_bytes(), text.as_bytes()]),
-            None => digest("statement", &[text.as_bytes()]),
-        };
         Self {
             text: text.to_owned(),
             keyspace: keyspace.map(str::to_owned),
-            id,
+            id: OnceCell::new(),
             schema_version: schema.version,
             plan,
             markers: Columns::new(&[]),
             marker_names: Vec::new(),
             key_markers: Vec::new(),
             columns: None,
-            result_metadata_id: [0; 16],
             is_redefined: false,
         }
-    }
-
-    fn finished(mut self) -> Self {
-        self.result_metadata_id = result_metadata_id(self.columns.as_ref());
-        self
     }
 
     /// The same text under a newer schema.
     pub(crate) fn renewed(&self, schema: &Schema) -> Result<Self, Error> {
         let mut renewed = Self::of(&self.text, self.keyspace.as_deref(), schema)?;
-        renewed.is_redefined = self.is_redefined || renewed.result_metadata_id != self.result_metadata_id;
+        renewed.is_redefined = self.is_redefined || renewed.result_metadata_id() != self.result_metadata_id();
         Ok(renewed)
     }
 
@@ -122,7 +112,10 @@ impl Statement {
     }
 
     pub(crate) fn id(&self) -> StatementId {
-        self.id
+        *self.id.get_or_init(|| match &self.keyspace {
+            Some(keyspace) => digest("statement in a keyspace", &[keyspace.as_bytes(), self.text.as_bytes()]),
+            None => digest("statement", &[self.text.as_bytes()]),
+        })
     }
 
     pub(crate) fn schema_version(&self) -> u64 {
@@ -139,7 +132,7 @@ impl Statement {
     }
 
     pub(crate) fn result_metadata_id(&self) -> [u8; 16] {
-        self.result_metadata_id
+        result_metadata_id(self.columns.as_ref())
     }
 
     /// Whether its columns are others than when it was first prepared.
@@ -154,7 +147,7 @@ impl Statement {
 
     pub(crate) fn as_prepared(&self) -> PreparedResult<'_> {
         PreparedResult {
-            id: &self.id,
+            id: self.id(),
             markers: &self.markers,
             key_markers: &self.key_markers,
             columns: self.columns.as_ref(),
@@ -165,12 +158,14 @@ impl Statement {
     ///
     /// *Errors*: Invalid if a marker has no value or a value no marker.
     pub(crate) fn in_marker_order<'a>(&self, names: &[&str], values: &Values<'a>) -> Result<Values<'a>, Error> {
-        if let Some(unused) = names.iter().find(|name| !self.marker_names.iter().any(|marker| marker == *name)) {
+        let markers: BTreeSet<&str> = self.marker_names.iter().map(String::as_str).collect();
+        if let Some(unused) = names.iter().find(|name| !markers.contains(*name)) {
             return Err(Error::Invalid(format!("value for {unused:?}, but the statement has no such marker")));
         }
+        let given: BTreeMap<&str, Value<'a>> = names.iter().copied().zip(values.iter().copied()).collect();
         let value_of = |marker: &String| -> Result<Value<'a>, Error> {
-            let found = names.iter().zip(values).find(|(name, _)| *name == marker);
-            found.map(|(_, value)| *value).ok_or_else(|| Error::Invalid(format!("no value for marker :{marker}")))
+            let found = given.get(marker.as_str()).copied();
+            found.ok_or_else(|| Error::Invalid(format!("no value for marker :{marker}")))
         };
         self.marker_names.iter().map(value_of).collect()
     }

@@ -155,6 +155,24 @@ fn registered_clients_hear_of_every_schema_change_once() {
 }
 
 #[test]
+fn registered_clients_hear_of_nodes() {
+    with_port(PortConfig::default(), async |port| {
+        let mut listener = Client::started(&port, 4).await;
+        listener.send(1, opcode::REGISTER, b"\0\x01\0\x0dSTATUS_CHANGE").await;
+        assert_eq!(listener.receive().await.opcode, opcode::READY);
+        port.handle.status_changed(SocketAddr::from(([10, 0, 0, 7], 9042)), false);
+        Client::with_table(&port, 4).await;
+        port.handle.status_changed(SocketAddr::from(([10, 0, 0, 7], 9042)), true);
+        for word in ["DOWN", "UP"] {
+            let event = listener.receive().await;
+            let mut reader = Reader::new(&event.body);
+            assert_eq!((reader.string("type"), reader.string("word")), (Ok("STATUS_CHANGE"), Ok(word)));
+            assert_eq!(reader.rest(), [4, 10, 0, 0, 7, 0, 0, 0x23, 0x52]);
+        }
+    });
+}
+
+#[test]
 fn schema_statement_answers_with_a_warning_when_nodes_lag() {
     let config = PortConfig { schema_agreement_timeout: Duration::from_millis(5), ..PortConfig::default() };
     with_port(config, async |port| {
@@ -166,5 +184,38 @@ fn schema_statement_answers_with_a_warning_when_nodes_lag() {
         let warnings = reader.string_list("warnings").expect("warnings");
         assert!(warnings[0].contains("schema version 1"), "{warnings:?}");
         assert_eq!(reader.i32("kind"), Ok(5));
+    });
+}
+
+#[test]
+fn requests_held_up_by_unread_answers_are_served_later() {
+    let config = PortConfig { output_pause_bytes: 10, ..PortConfig::default() };
+    with_port(config, async |port| {
+        for version in [4, 5] {
+            let mut client = Client::started(&port, version).await;
+            let body = client.query_body("SELECT * FROM system_schema.columns");
+            let all: Vec<u8> = (0..200).flat_map(|stream| client.envelope(stream, 0, opcode::QUERY, &body)).collect();
+            client.send_envelopes(&all).await;
+            for stream in 0..200 {
+                assert_eq!(client.receive().await.stream, stream);
+            }
+        }
+    });
+}
+
+#[test]
+fn unfinished_requests_are_bounded_over_all_connections() {
+    let config = PortConfig { input_max_bytes: 100_000, ..PortConfig::default() };
+    with_port(config, async |port| {
+        let mut first = Client::started(&port, 4).await;
+        let whole = first.query_body(&format!("USE system {}", " ".repeat(60_000)));
+        let whole = first.envelope(1, 0, opcode::QUERY, &whole);
+        first.send_bytes(&whole[..60_000]).await;
+        let mut second = Client::started(&port, 4).await;
+        second.send_bytes(&whole[..60_000]).await;
+        assert_eq!(second.receive().await.error().0, 0x1001);
+        assert!(second.is_closed().await);
+        first.send_bytes(&whole[60_000..]).await;
+        assert_eq!(first.receive().await.kind(), 3);
     });
 }

@@ -13,6 +13,8 @@ use std::net::IpAddr;
 
 /// Columns and conditions one statement may have.
 const PARTS_MAX: usize = 100;
+/// *Units*: bytes; a longer text is left to the language.
+const TEXT_MAX_BYTES: usize = 16 << 10;
 
 /// A statement over one system table.
 pub(crate) struct SystemSelect {
@@ -38,7 +40,7 @@ impl SystemSelect {
     /// Reads `text`; `None` if it is no SELECT from a system keyspace, so that the language must have it.
     pub(crate) fn parse(statement: &str, keyspace: Option<&str>) -> Option<Result<Self, Error>> {
         let mut scan = Scan { rest: statement };
-        if !scan.word("select") {
+        if statement.len() > TEXT_MAX_BYTES || !scan.word("select") {
             return None;
         }
         let selected = scan.clone();
