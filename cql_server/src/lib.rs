@@ -1,9 +1,11 @@
 //! The client port: the CQL native protocol in front of one node.
 //!
-//! Bytes of a socket become envelopes ([`codec`], [`segment`], [`envelope`]), these become requests ([`request`]), a
-//! [`session`] answers them from the system tables or hands them to the node through [`Backend`], and the answers gather on
-//! the connection's [`line`] until its task writes them at once. Everything stays on one thread; nothing here decides about
-//! the protocol of the cluster.
+//! Bytes of a socket become envelopes (`codec`, `segment`, `envelope`), these become requests (`request`), a `session` answers
+//! them from the system tables or hands them to the node through [`Backend`], and the answers gather on the `line` of the
+//! connection until its task writes them at once. Everything stays on one thread; nothing here decides about the protocol of the
+//! cluster.
+//!
+//! Not here yet: roles and logins, compression, BATCH, paging, tracing sessions, DESCRIBE, the virtual tables of keyspace `accord`.
 
 #[cfg(test)]
 extern crate self as cql_server;
