@@ -16,7 +16,7 @@ mod replay;
 mod update;
 mod wait;
 
-use crate::cfk::CommandsForKey;
+use crate::cfk::{CommandsForKey, EntryStatus};
 use crate::progress_log::{ProgressConfig, ProgressLog};
 use crate::stores::Slices;
 pub use replay::Replay;
@@ -193,6 +193,16 @@ impl<H: Hooks> CommandStore<H> {
     pub fn txn_ids(&self) -> Vec<TxnId> {
         let mut ids: Vec<TxnId> = self.commands.keys().copied().collect();
         ids.sort_unstable();
+        ids
+    }
+
+    /// Every transaction applied here, in memory or not, ascending; for checks.
+    pub fn applied_ids(&self) -> Vec<TxnId> {
+        let entries = self.keys.values().flat_map(|cfk| cfk.entries());
+        let mut ids: Vec<TxnId> =
+            entries.filter(|entry| entry.status == EntryStatus::Applied).map(|entry| entry.id).collect();
+        ids.sort_unstable();
+        ids.dedup();
         ids
     }
 
