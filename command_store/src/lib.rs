@@ -3,6 +3,8 @@
 //! [`CommandStore`] is a pure machine; [`FanIn`] spreads a node's requests over its stores and makes one answer of theirs.
 #![deny(missing_docs)]
 
+#[cfg(feature = "actor")]
+pub mod actor;
 mod cfk;
 mod fan_in;
 mod machine;

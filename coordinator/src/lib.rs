@@ -3,6 +3,8 @@
 //! A coordination is a value with one payload per phase; leaving a phase consumes its payload, so a late vote has nowhere to land.
 #![deny(missing_docs)]
 
+#[cfg(feature = "actor")]
+pub mod actor;
 mod machine;
 pub mod tracker;
 

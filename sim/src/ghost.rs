@@ -4,10 +4,11 @@
 //! under test.
 
 use crate::report::Violation;
-use command_store::{CommandStore, EntryStatus};
-use protocol::message::{AcceptOutcome, CommitOutcome, Message, Reply, ReplyVerb, Request, StableKind, Verb};
+use command_store::Slices;
+use std::sync::Arc;
+use protocol::message::{AcceptOutcome, CommitOutcome, Reply, ReplyVerb, Request, StableKind, Verb};
 use protocol::{
-    Ballot, CommandDiff, Deps, Hooks, Key, NodeId, NodeSet, Outcome, RequestId, Route, Status, StoreId, Timestamp,
+    Ballot, CommandDiff, Deps, Key, NodeId, NodeSet, Outcome, Route, Status, StoreId, Timestamp, Topology,
     TxnId, VotingGroup,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,9 +50,11 @@ pub(crate) struct Ghost {
     issued: BTreeMap<Timestamp, Issue>,
     applied: BTreeMap<At, BTreeSet<TxnId>>,
     last_write: BTreeMap<(At, Key), Timestamp>,
-    pub(crate) requests: BTreeMap<RequestId, TxnId>,
+    /// Execution times each store has recorded, witnessed or decided.
+    times: BTreeMap<At, BTreeMap<TxnId, Timestamp>>,
     pub(crate) violation: Option<Violation>,
     outcome_only: bool,
+    place: Option<(Slices, Arc<Topology>)>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,8 +64,8 @@ enum Issue {
 }
 
 impl Ghost {
-    pub(crate) fn new(outcome_only: bool) -> Self {
-        Self { outcome_only, ..Self::default() }
+    pub(crate) fn new(outcome_only: bool, slices: Slices, topology: Arc<Topology>) -> Self {
+        Self { outcome_only, place: Some((slices, topology)), ..Self::default() }
     }
 
     /// Records the first thing found. Checks of single steps can be switched off, to see what the outcome reveals.
@@ -197,17 +200,20 @@ impl Ghost {
         }
     }
 
-    /// A store appends a delta; `store` is its state right after the turn's steps so far.
-    pub(crate) fn on_append<H: Hooks>(&mut self, at: At, store: &CommandStore<H>, id: TxnId, diff: &CommandDiff) {
+    /// A store appends a delta.
+    pub(crate) fn on_append(&mut self, at: At, id: TxnId, diff: &CommandDiff) {
         if let Some(route) = diff.scope.as_ref().and_then(|scope| scope.route()) {
             self.txn(id).route = Some(route.clone());
         }
         if let Some((_, deps)) = &diff.deps {
             self.check_deps(id, deps);
         }
+        if diff.status == Some(Status::PreAccepted) && diff.execute_at == Some(id.as_timestamp()) {
+            self.check_fast_vote(at, id);
+        }
+        self.record_time(at, id, diff);
         let Some(status) = diff.status else { return };
         match status {
-            Status::PreAccepted if diff.execute_at == Some(id.as_timestamp()) => self.check_fast_vote(at, store, id),
             Status::Invalidated => self.decide(id, Decision::Invalidate, at),
             status if status >= Status::Committed => self.on_committed(at, id, status, diff),
             _ => {}
@@ -258,20 +264,33 @@ impl Ghost {
         }
     }
 
-    /// No conflicting transaction known here may execute after the id that is voted for.
-    fn check_fast_vote<H: Hooks>(&mut self, (node, store_id): At, store: &CommandStore<H>, id: TxnId) {
-        let keys: Vec<Key> = self.txn(id).route.iter().flat_map(|route| route.keys().to_vec()).collect();
-        for cfk in keys.iter().filter_map(|key| store.commands_for_key(key)) {
-            let later = cfk.entries().iter().find(|entry| {
-                entry.id != id
-                    && entry.at > id.as_timestamp()
-                    && entry.status > EntryStatus::Transitive
-                    && entry.status != EntryStatus::Invalidated
-            });
-            if let Some(later) = later {
-                let verdict = format!("{node} {store_id} votes for {id} although {} is at {}", later.id, later.at);
-                return self.violate("I20", verdict);
-            }
+    fn is_at(&self, at: At, key: &Key) -> bool {
+        self.place.as_ref().is_some_and(|(slices, topology)| {
+            slices.store_of(key.routing) == at.1 && topology.replicates(at.0, key)
+        })
+    }
+
+    fn record_time(&mut self, at: At, id: TxnId, diff: &CommandDiff) {
+        let times = self.times.entry(at).or_default();
+        if diff.status == Some(Status::Invalidated) {
+            times.remove(&id);
+        } else if let Some(time) = diff.execute_at {
+            times.insert(id, time);
+        }
+    }
+
+    /// No transaction known here that shares a key may execute after the id that is voted for.
+    fn check_fast_vote(&mut self, at: At, id: TxnId) {
+        let shares = |other: &TxnId| match (&self.txns[&id].route, self.txns.get(other).and_then(|txn| txn.route.as_ref())) {
+            (Some(own), Some(theirs)) => own.keys().iter().any(|key| theirs.keys().contains(key) && self.is_at(at, key)),
+            _ => false,
+        };
+        let later = self.times.get(&at).into_iter().flatten().find(|(other, time)| {
+            **other != id && **time > id.as_timestamp() && shares(other)
+        });
+        if let Some((later, time)) = later {
+            let verdict = format!("{} {} votes for {id} although {later} is at {time}", at.0, at.1);
+            self.violate("I20", verdict);
         }
     }
 
@@ -308,8 +327,15 @@ impl Ghost {
     }
 
     /// `node` lost what it had not synced: what it applied since is forgotten too, and applied again.
-    pub(crate) fn on_restart(&mut self, node: NodeId, applied: impl Iterator<Item = (StoreId, BTreeSet<TxnId>)>) {
-        self.last_write.retain(|((of, _), _), _| of.0 != node);
+    pub(crate) fn on_restart<'a>(
+        &mut self,
+        node: NodeId,
+        applied: impl Iterator<Item = (StoreId, BTreeSet<TxnId>)>,
+        deltas: impl Iterator<Item = (StoreId, TxnId, &'a CommandDiff)>,
+    ) {
+        self.times.retain(|at, _| at.0 != node);
+        deltas.for_each(|(store, id, diff)| self.record_time((node, store), id, diff));
+        self.last_write.retain(|((of, _), _), _| *of != node);
         for (store, ids) in applied {
             self.applied.insert((node, store), ids);
         }

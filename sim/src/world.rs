@@ -129,7 +129,7 @@ impl<'a> World<'a> {
             network: Network::new(stream(seed, 3), &options),
             schedule: stream(seed, 4),
             workload: Workload::new(stream(seed, 5), &options),
-            ghost: Ghost::new(options.outcome_only),
+            ghost: Ghost::new(options.outcome_only, options.slices(), std::sync::Arc::clone(&options.topology)),
             counters: Counters::default(),
             trace: Trace { hash: seed, shape: 0, print },
             effects: Effects::default(),
@@ -188,14 +188,16 @@ impl<'a> World<'a> {
 
     /// Reads every key once more, which also tells replicas what they missed, and judges.
     fn close(&mut self) {
-        for key in (0..8).filter(|key| self.options.keys >> key & 1 == 1) {
+        let keys = self.options.keys;
+        for key in (0..8).filter(|key| keys >> key & 1 == 1) {
             let mut tries = 0;
             loop {
                 let event = self.events;
                 let begun = self.workload.closing_read(&self.options, key, event);
                 let number = begun.request.0 as u32;
                 let up: Vec<NodeId> = self.nodes.iter().filter(|node| node.is_up).map(|node| node.id).collect();
-                let node = self.workload.pick(&up);
+                // each in turn: a coordinator with a slow clock may be refused by replicas that count its id as expired
+                let node = up[tries as usize % up.len()];
                 self.begin(node, begun);
                 self.run();
                 tries += 1;
@@ -385,8 +387,7 @@ impl<'a> World<'a> {
         match effect {
             Effect::Append { txn_id, diff } => {
                 self.trace.say(self.time, || format!("   {node} {store} {txn_id} {}", shown_diff(&diff)));
-                let machine = &self.nodes[node.0 as usize - 1].stores[usize::from(store.0)].machine;
-                self.ghost.on_append(at, machine, txn_id, &diff);
+                self.ghost.on_append(at, txn_id, &diff);
                 self.node(node).log.push(Record::Delta(store, appended, txn_id, diff));
             }
             Effect::Reply { to, ticket, reply, after } => {
@@ -559,11 +560,15 @@ impl<'a> World<'a> {
 
     fn restart(&mut self, node: NodeId) {
         self.trace.say(self.time, || format!("^^ {node} restarts"));
-        let restarted = self.node(node).restarted(&self.options, self.time);
+        let restarted = self.nodes[node.0 as usize - 1].restarted(&self.options, self.time);
         let applied = |store: &crate::node::SimStore| -> BTreeSet<TxnId> { applied_ids(store) };
         let applied: Vec<(StoreId, BTreeSet<TxnId>)> =
             restarted.stores.iter().enumerate().map(|(at, store)| (StoreId(at as u16), applied(store))).collect();
-        self.ghost.on_restart(node, applied.into_iter());
+        let deltas = restarted.log.iter().filter_map(|record| match record {
+            Record::Delta(store, _, id, diff) => Some((*store, *id, diff)),
+            Record::Reserved(_) => None,
+        });
+        self.ghost.on_restart(node, applied.into_iter(), deltas);
         *self.node(node) = restarted;
         for store in 0..self.options.store_count {
             self.store_turn(node, StoreId(store));

@@ -10,7 +10,11 @@ impl<H: Hooks> CommandStore<H> {
     pub(super) fn on_commit_invalidate(&mut self, turn: &mut Turn<'_>, id: TxnId, scope: &Scope) {
         let command = self.record(id);
         if command.status() == Status::Invalidated {
-            return;
+            // it may have been invalidated before all its keys were known
+            for key in self.own_keys(scope.keys()) {
+                self.index_at(turn, id, &key);
+            }
+            return self.progress.done(id);
         }
         if command.status().is_decided() {
             return self.violation(turn, id, "told to invalidate what is committed here");

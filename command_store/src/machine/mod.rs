@@ -132,6 +132,8 @@ pub struct CommandStore<H> {
     hooks: H,
     commands: FxHashMap<TxnId, Tracked>,
     keys: FxHashMap<Key, CommandsForKey>,
+    /// Keys at which a transaction is known only from somebody's dependencies, whatever is known of where it takes part.
+    named: BTreeMap<TxnId, SmallVec<[Key; 2]>>,
     /// Nothing left to wait for: to be read or applied.
     runnable: VecDeque<TxnId>,
     /// RecoverAwait requests, by the transaction they wait for.
@@ -157,6 +159,7 @@ impl<H: Hooks> CommandStore<H> {
             hooks,
             commands: FxHashMap::default(),
             keys: FxHashMap::default(),
+            named: BTreeMap::new(),
             runnable: VecDeque::new(),
             waiters: BTreeMap::new(),
             loading: Loading::default(),

@@ -81,7 +81,9 @@ impl<H: Hooks> CommandStore<H> {
         for key in self.keys_of(id) {
             let entry = Entry::project(id, &self.commands[&id].command, &key);
             if entry.status > EntryStatus::Transitive {
-                self.keys.entry(key).or_default().update(entry);
+                for unheard in self.keys.entry(key.clone()).or_default().update(entry) {
+                    self.name(unheard, &key, Micros(0));
+                }
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::replay::is_done;
 use super::{CommandStore, Tracked, Turn};
 use crate::cfk::Entry;
-use protocol::{Command, CommandDiff, Hooks, Key, Mutant, Participants, Scope, TxnId};
+use protocol::{Command, CommandDiff, Hooks, Key, Micros, Mutant, Participants, Scope, Status, TxnId};
 use smallvec::SmallVec;
 
 impl<H: Hooks> CommandStore<H> {
@@ -42,19 +42,46 @@ impl<H: Hooks> CommandStore<H> {
 
     /// Projects the record onto its keys, and wakes whoever waited for it there.
     fn index(&mut self, turn: &mut Turn<'_>, id: TxnId) {
-        for key in self.keys_of(id) {
-            let Some(tracked) = self.commands.get(&id) else { return };
-            let entry = Entry::project(id, &tracked.command, &key);
-            let execute_at = tracked.command.execute_at();
-            let cfk = self.keys.entry(key.clone()).or_default();
-            if let Some(at) = execute_at {
-                cfk.raise_max_conflict(at);
+        let mut keys = self.keys_of(id);
+        if let Some(named) = self.named.get(&id) {
+            keys.extend(named.iter().filter(|key| !keys.contains(key)).cloned().collect::<Vec<_>>());
+        }
+        for key in &keys {
+            self.index_at(turn, id, key);
+        }
+        if self.commands.get(&id).is_some_and(|tracked| tracked.command.status().is_terminal()) {
+            self.named.remove(&id);
+        }
+    }
+
+    /// Projects the record onto `key`.
+    pub(super) fn index_at(&mut self, turn: &mut Turn<'_>, id: TxnId, key: &Key) {
+        let Some(tracked) = self.commands.get(&id) else { return };
+        let entry = Entry::project(id, &tracked.command, key);
+        let execute_at = tracked.command.execute_at();
+        let cfk = self.keys.entry(key.clone()).or_default();
+        if let Some(at) = execute_at {
+            cfk.raise_max_conflict(at);
+        }
+        for unheard in cfk.update(entry) {
+            self.name(unheard, key, turn.now.mono);
+        }
+        self.wake(key);
+    }
+
+    /// `id` was never heard of at `key` before somebody's dependencies named it there.
+    pub(super) fn name(&mut self, id: TxnId, key: &Key, now: Micros) {
+        match self.commands.get(&id) {
+            Some(tracked) if tracked.command.status() != Status::NotDefined => {
+                // known from other keys only: an invalidation holds everywhere
+                let entry = Entry::project(id, &tracked.command, key);
+                self.keys.entry(key.clone()).or_default().update(entry);
             }
-            for unheard in cfk.update(entry) {
+            _ => {
+                self.named.entry(id).or_default().push(key.clone());
                 let scope = Scope::Part(Participants::of_keys(vec![key.clone()]));
-                self.progress.watch_blocker(unheard, &scope, turn.now.mono);
+                self.progress.watch_blocker(id, &scope, now);
             }
-            self.wake(&key);
         }
     }
 

@@ -19,6 +19,8 @@ pub(super) struct Inquiring {
     heard: NodeSet,
     slices: Vec<SliceReport>,
     is_coordinated: bool,
+    /// The question named every key; otherwise it is asked again once the route is known.
+    is_full: bool,
     attempt: u32,
     pub(super) due: Micros,
 }
@@ -26,14 +28,7 @@ pub(super) struct Inquiring {
 impl Inquiring {
     pub(super) fn start<H: Hooks>(subject: &mut Subject, env: &mut Env<'_, H>) -> Self {
         let due = env.now.mono + env.config.rpc_timeout;
-        let phase = Self {
-            tracker: QuorumTracker::new(subject.groups.clone()),
-            heard: NodeSet::new(),
-            slices: Vec::new(),
-            is_coordinated: false,
-            attempt: 1,
-            due,
-        };
+        let phase = Self { attempt: 1, due, ..Self::blank(subject) };
         phase.send(subject, env);
         phase
     }
@@ -71,7 +66,7 @@ impl Inquiring {
             self.slices.push(slice);
         }
         let all_heard = self.asked(subject).iter().all(|node| self.heard.contains(node));
-        if all_heard || self.is_settled() { self.conclude(subject, env) } else { Step::Stay(Phase::Inquire(self)) }
+        if all_heard || self.is_settled(subject) { self.conclude(subject, env) } else { Step::Stay(Phase::Inquire(self)) }
     }
 
     pub(super) fn on_timer<H: Hooks>(mut self, subject: &mut Subject, env: &mut Env<'_, H>) -> Step {
@@ -88,17 +83,32 @@ impl Inquiring {
         Step::Stay(Phase::Inquire(self))
     }
 
-    /// Whether nothing more needs to be heard: invalidated, or its outcome is stored at enough replicas.
-    fn is_settled(&self) -> bool {
-        let is_final = |slice: &SliceReport| {
-            slice.status == Status::Invalidated || (slice.outcome.is_some() && slice.durability >= Durability::Majority)
-        };
-        self.slices.iter().any(is_final)
+    /// Whether nothing more needs to be heard: invalidated, or everything about its stored outcome.
+    fn is_settled(&self, subject: &Subject) -> bool {
+        if self.slices.iter().any(|slice| slice.status == Status::Invalidated) {
+            return true;
+        }
+        let is_final = |slice: &SliceReport| slice.outcome.is_some() && slice.durability >= Durability::Majority;
+        self.slices.iter().any(is_final) && self.final_deps().covers(subject.scope.keys())
+    }
+
+    /// Final dependencies, of whoever has them.
+    fn final_deps(&self) -> Deps {
+        let mut deps = Deps::NONE;
+        for slice in self.slices.iter().filter(|slice| slice.deps_known == DepsKnown::Known) {
+            // two final sets of one key need not be equal: one of them is enough
+            for (key, set) in slice.deps.sets() {
+                if deps.at(key).is_none() {
+                    deps.set(key, set.clone());
+                }
+            }
+        }
+        deps
     }
 
     fn conclude<H: Hooks>(self, subject: &mut Subject, env: &mut Env<'_, H>) -> Step {
         let durability = self.slices.iter().map(|slice| slice.durability).max().unwrap_or_default();
-        let learned = self.learned(subject, env);
+        let learned = self.learned(subject);
         let is_invalidated = learned == Some(Learned::Invalidated);
         let outcome = self.slices.iter().find_map(|slice| slice.outcome.clone());
         if let Some(learned) = learned {
@@ -108,6 +118,9 @@ impl Inquiring {
         if is_invalidated {
             subject.answer(env, ClientOutcome::NotApplied(NotApplied::Invalidated));
             return Step::End;
+        }
+        if !self.is_full && subject.scope.route().is_some() {
+            return Step::Enter(Phase::Inquire(Self::start(subject, env)));
         }
         if let Some(outcome) = outcome {
             subject.answer(env, ClientOutcome::Applied { result: outcome.result, path: Path::Recovery });
@@ -143,6 +156,7 @@ impl Inquiring {
             heard: NodeSet::new(),
             slices: Vec::new(),
             is_coordinated: false,
+            is_full: subject.scope.route().is_some(),
             attempt: 0,
             due: Micros(0),
         }
@@ -159,41 +173,24 @@ impl Inquiring {
         }
     }
 
-    /// The most advanced decided facts that speak for every key this node owns.
-    fn learned<H: Hooks>(&self, subject: &Subject, env: &Env<'_, H>) -> Option<Learned> {
+    /// The most advanced decided facts; a store whose keys they do not cover leaves them alone.
+    fn learned(&self, subject: &Subject) -> Option<Learned> {
         if self.slices.iter().any(|slice| slice.status == Status::Invalidated) {
             return Some(Learned::Invalidated);
         }
-        let stable = self.slices.iter().filter(|slice| slice.deps_known == DepsKnown::Known);
-        let deps = stable.fold(Deps::NONE, |mut all, slice| {
-            slice
-                .deps
-                .sets()
-                .iter()
-                .filter(|(key, _)| all.at(key).is_none())
-                .cloned()
-                .collect::<Vec<_>>()
-                .into_iter()
-                .for_each(|(key, set)| all.set(&key, set));
-            all
-        });
-        let own = |key: &&protocol::Key| env.config.topology.replicates(env.config.node, key);
-        let is_covered = subject.scope.route().is_some() && deps.covers(subject.scope.keys().iter().filter(own));
-        let execute_at =
-            self.slices.iter().filter(|slice| slice.status.is_decided()).find_map(|slice| slice.execute_at)?;
-        if !is_covered {
-            return None;
-        }
+        let deps = self.final_deps();
+        let decided = self.slices.iter().filter(|slice| slice.status.is_decided());
+        let execute_at = decided.filter_map(|slice| slice.execute_at).next()?;
         let txn = subject.txn.clone();
-        let outcome = self.slices.iter().find_map(|slice| slice.outcome.clone());
         // at the highest ballot: a fact is no testimony of a race
         let ballot = Ballot::MAX;
-        Some(match outcome {
+        let learned = match self.slices.iter().find_map(|slice| slice.outcome.clone()) {
             Some(outcome) => Learned::Applied(Apply { ballot, execute_at, deps, outcome, txn }),
             None => {
                 let readers = NodeSet::new();
                 Learned::Stable(Stable { kind: StableKind::Full, ballot, execute_at, deps, txn, readers })
             }
-        })
+        };
+        Some(learned)
     }
 }
