@@ -111,12 +111,7 @@ pub struct CoordinatorActor {
 
 impl CoordinatorActor {
     /// Around `machine`, fed with what is handed in at `desk`.
-    pub fn new(
-        machine: Coordinator<NoHooks>,
-        desk: Rc<Desk>,
-        clock: Arc<NodeClock>,
-        seams: CoordinatorSeams,
-    ) -> Self {
+    pub fn new(machine: Coordinator<NoHooks>, desk: Rc<Desk>, clock: Arc<NodeClock>, seams: CoordinatorSeams) -> Self {
         Self {
             machine,
             desk,

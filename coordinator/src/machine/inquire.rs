@@ -66,7 +66,11 @@ impl Inquiring {
             self.slices.push(slice);
         }
         let all_heard = self.asked(subject).iter().all(|node| self.heard.contains(node));
-        if all_heard || self.is_settled(subject) { self.conclude(subject, env) } else { Step::Stay(Phase::Inquire(self)) }
+        if all_heard || self.is_settled(subject) {
+            self.conclude(subject, env)
+        } else {
+            Step::Stay(Phase::Inquire(self))
+        }
     }
 
     pub(super) fn on_timer<H: Hooks>(mut self, subject: &mut Subject, env: &mut Env<'_, H>) -> Step {

@@ -139,6 +139,7 @@ impl Proposal {
             execute_at,
             deps,
             groups: subject.groups.clone(),
+            keys: None,
             commit_groups: subject.groups.clone(),
             after: After::Execute,
         }

@@ -7,7 +7,7 @@ use super::stabilise::Stabilising;
 use super::subject::{Round, Subject};
 use super::{Env, Phase, Step};
 use protocol::message::{Accept, AcceptKind, AcceptOutcome, AcceptReply, StableKind, Verb};
-use protocol::{Deps, Hooks, Mutant, NodeId, Outcome, Path, Timestamp, VotingGroup};
+use protocol::{Deps, Hooks, Key, Mutant, NodeId, Outcome, Path, Timestamp, VotingGroup};
 
 /// What comes after the decision is stored.
 #[derive(Clone, Debug)]
@@ -27,6 +27,8 @@ pub(super) struct Proposal {
     pub(super) deps: Deps,
     /// Where it must be accepted.
     pub(super) groups: Vec<VotingGroup>,
+    /// The keys it is about, if not all: elsewhere it is committed already.
+    pub(super) keys: Option<Vec<Key>>,
     /// Where it must be committed afterwards.
     pub(super) commit_groups: Vec<VotingGroup>,
     pub(super) after: After,
@@ -48,7 +50,12 @@ impl Proposing {
             execute_at: proposal.execute_at,
             deps: proposal.deps.clone(),
         };
-        let mut round = Round::start(subject, env, proposal.groups.clone(), Verb::Accept(accept));
+        let idle = Round::idle(proposal.groups.clone(), env);
+        let idle = match &proposal.keys {
+            Some(keys) => idle.about(keys),
+            None => idle,
+        };
+        let mut round = idle.begin(subject, env, Verb::Accept(accept));
         if env.hooks.mutant(Mutant::SlowQuorumMinusOne) {
             round.tracker = round.tracker.sparing(1);
         }

@@ -172,6 +172,7 @@ pub(super) fn propose_at_id<H: Hooks>(subject: &mut Subject, env: &mut Env<'_, H
         execute_at: subject.txn_id.as_timestamp(),
         deps,
         groups: subject.groups.clone(),
+        keys: None,
         commit_groups: subject.groups.clone(),
         after: After::Execute,
     };
@@ -201,6 +202,7 @@ impl Found {
             execute_at: self.execute_at,
             deps,
             groups: subject.groups.clone(),
+            keys: None,
             commit_groups: subject.groups.clone(),
             after: After::Execute,
         };
@@ -224,8 +226,12 @@ impl Found {
         if !unaccepted.is_empty() {
             env.note(Note::Recovery(RecoveryBranch::PartialDeps));
             let groups = subject.groups_of(&unaccepted);
-            let kind = AcceptKind::Slow;
-            return Proposing::start(subject, env, Proposal { kind, execute_at, deps, groups, commit_groups, after });
+            let (kind, keys) = (AcceptKind::Slow, Some(unaccepted));
+            return Proposing::start(
+                subject,
+                env,
+                Proposal { kind, execute_at, deps, groups, keys, commit_groups, after },
+            );
         }
         if !unstable.is_empty() {
             return Stabilising::start(subject, env, execute_at, deps, commit_groups, after);

@@ -4,7 +4,8 @@ use super::Env;
 use crate::tracker::QuorumTracker;
 use protocol::message::{Message, Request, Verb};
 use protocol::{
-    Ballot, Hooks, Key, Micros, NodeId, NodeSet, RequestId, Route, Scope, Timestamp, Topology, Txn, TxnId, VotingGroup,
+    Ballot, Hooks, Key, Micros, NodeId, NodeSet, Participants, RequestId, Route, Scope, Timestamp, Topology, Txn,
+    TxnId, VotingGroup,
 };
 
 /// The transaction, the ballot it is driven at, and who is waiting for it.
@@ -118,18 +119,36 @@ pub(super) struct Round {
     pub(super) tracker: QuorumTracker,
     pub(super) due: Micros,
     verb: Option<Verb>,
+    /// Only about these keys, if it is not about all.
+    part: Option<Scope>,
     attempt: u32,
 }
 
 impl Round {
     /// A round over `groups` that has sent nothing yet.
     pub(super) fn idle<H>(groups: Vec<VotingGroup>, env: &Env<'_, H>) -> Self {
-        Self { tracker: QuorumTracker::new(groups), due: env.now.mono + env.config.rpc_timeout, verb: None, attempt: 1 }
+        Self {
+            tracker: QuorumTracker::new(groups),
+            due: env.now.mono + env.config.rpc_timeout,
+            verb: None,
+            part: None,
+            attempt: 1,
+        }
+    }
+
+    /// The same, about `keys` only: the stores of the others have nothing to say.
+    pub(super) fn about(self, keys: &[Key]) -> Self {
+        Self { part: Some(Scope::Part(Participants::of_keys(keys.to_vec()))), ..self }
+    }
+
+    fn message(&self, subject: &Subject, verb: Verb) -> Message {
+        let scope = self.part.as_ref().unwrap_or(&subject.scope).clone();
+        Message::Request(Request { txn_id: subject.txn_id, scope, verb })
     }
 
     /// Sends `verb` to every node of its groups.
     pub(super) fn begin<H: Hooks>(mut self, subject: &Subject, env: &mut Env<'_, H>, verb: Verb) -> Self {
-        env.send(self.tracker.nodes(), subject.request(verb.clone()));
+        env.send(self.tracker.nodes(), self.message(subject, verb.clone()));
         self.verb = Some(verb);
         self
     }
@@ -152,7 +171,7 @@ impl Round {
         self.attempt += 1;
         self.due = env.now.mono + Micros(env.config.rpc_timeout.0 * u64::from(self.attempt));
         if let Some(verb) = self.verb.clone() {
-            env.send(self.tracker.missing(), subject.request(verb));
+            env.send(self.tracker.missing(), self.message(subject, verb));
         }
         true
     }
