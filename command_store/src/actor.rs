@@ -68,8 +68,8 @@ pub type StoreReplies = Vec<StoreReply>;
 
 /// Asks for the rows written since the last time it was asked.
 ///
-/// What comes back may show writes whose deltas are not durable yet: it must wait for the log to be durable up to the last append
-/// made before the asking, or a crash leaves rows from a future that the log does not know.
+/// What comes back may show writes whose deltas are not durable yet: nothing of it may reach a disk before the log is durable up to
+/// the last append made before the answer, or a crash leaves rows from a future that the log does not know.
 #[derive(Clone, Copy, Debug)]
 pub struct TakeDirty;
 

@@ -42,8 +42,10 @@ type At = (NodeId, StoreId);
 #[derive(Default)]
 pub(crate) struct Ghost {
     pub(crate) txns: BTreeMap<TxnId, TxnGhost>,
-    /// Highest promise each node has testified to.
-    promised: BTreeMap<(NodeId, TxnId), Ballot>,
+    /// Highest promise each store has testified to.
+    promised: BTreeMap<(At, TxnId), Ballot>,
+    /// Stores that have testified to a vote for the id.
+    fast_voters: BTreeSet<(At, TxnId)>,
     /// The vote each node has testified to.
     votes: BTreeMap<(NodeId, TxnId), (Timestamp, bool)>,
     /// Ids and ballots seen, with the request they were issued for.
@@ -145,25 +147,56 @@ impl Ghost {
 
     // ---- replicas ---------------------------------------------------------------------------------------------------------
 
-    /// `node` lets `reply` go.
+    /// A store lets `reply` go: what it testifies to binds it for ever.
+    pub(crate) fn on_store_reply(&mut self, at: At, reply: &Reply) {
+        let id = reply.txn_id;
+        match &reply.verb {
+            ReplyVerb::PreAcceptOk(ok) if ok.witnessed_at == id.as_timestamp() => {
+                let promised = self.promise(at, id);
+                if !promised.is_zero() && self.fast_voters.insert((at, id)) {
+                    let verdict = format!("{} {} casts a fast vote for {id} after promising {promised:?}", at.0, at.1);
+                    self.violate("I20", verdict);
+                }
+                self.fast_voters.insert((at, id));
+            }
+            ReplyVerb::AcceptReply(accept) if accept.outcome == AcceptOutcome::Success => {
+                let promised = self.promise(at, id);
+                if promised > reply.ballot {
+                    let verdict = format!("{} {} accepts {id} at {:?} after promising {promised:?}", at.0, at.1, reply.ballot);
+                    self.violate("I5", verdict);
+                }
+                self.promised.insert((at, id), reply.ballot.max(promised));
+            }
+            ReplyVerb::RecoverOk(ok) if ok.status != Status::Invalidated => self.on_promise(at, id, reply.ballot),
+            ReplyVerb::InvalidateReply(invalidate) if invalidate.is_promised => self.on_promise(at, id, reply.ballot),
+            _ => {}
+        }
+    }
+
+    fn promise(&self, at: At, id: TxnId) -> Ballot {
+        self.promised.get(&(at, id)).copied().unwrap_or_default()
+    }
+
+    fn on_promise(&mut self, at: At, id: TxnId, ballot: Ballot) {
+        let promised = self.promise(at, id);
+        if promised > ballot {
+            self.violate("I5", format!("{} {} promises {ballot:?} for {id} after {promised:?}", at.0, at.1));
+        }
+        self.promised.insert((at, id), ballot.max(promised));
+    }
+
+    /// `node` lets `reply` go, for all its stores.
     pub(crate) fn on_reply(&mut self, node: NodeId, reply: &Reply) {
         let id = reply.txn_id;
         match &reply.verb {
             ReplyVerb::PreAcceptOk(ok) => self.on_vote(node, id, ok.witnessed_at, ok.rejected),
             ReplyVerb::AcceptReply(accept) if accept.outcome == AcceptOutcome::Success => {
                 self.txn(id).accepted.entry(reply.ballot).or_default().insert(node);
-                self.on_testified_ballot(node, id, reply.ballot);
             }
             ReplyVerb::CommitReply(commit) => {
                 if matches!(commit.outcome, CommitOutcome::Ok | CommitOutcome::AlreadyDone) {
                     self.txn(id).committed.entry(reply.ballot).or_default().insert(node);
                 }
-            }
-            ReplyVerb::RecoverOk(ok) if ok.status != Status::Invalidated => {
-                self.promised.insert((node, id), reply.ballot.max(self.promise(node, id)));
-            }
-            ReplyVerb::InvalidateReply(invalidate) if invalidate.is_promised => {
-                self.promised.insert((node, id), reply.ballot.max(self.promise(node, id)));
             }
             ReplyVerb::ReadOk(_) if self.txn(id).decided == Some(Decision::Invalidate) => {
                 self.violate("I16", format!("{node} serves a read of {id}, which is invalidated"));
@@ -172,25 +205,8 @@ impl Ghost {
         }
     }
 
-    fn promise(&self, node: NodeId, id: TxnId) -> Ballot {
-        self.promised.get(&(node, id)).copied().unwrap_or_default()
-    }
-
-    /// An accept at `ballot` leaves `node`: it must not have promised a higher one.
-    fn on_testified_ballot(&mut self, node: NodeId, id: TxnId, ballot: Ballot) {
-        let promised = self.promise(node, id);
-        if promised > ballot {
-            self.violate("I5", format!("{node} accepts {id} at {ballot:?} after promising {promised:?}"));
-        }
-        self.promised.insert((node, id), ballot.max(promised));
-    }
-
     fn on_vote(&mut self, node: NodeId, id: TxnId, witnessed_at: Timestamp, rejected: bool) {
         if witnessed_at == id.as_timestamp() {
-            let promised = self.promise(node, id);
-            if !promised.is_zero() && !self.txn(id).voted.contains(node) {
-                self.violate("I20", format!("{node} casts a fast vote for {id} after promising {promised:?}"));
-            }
             self.txn(id).voted.insert(node);
         }
         let before = *self.votes.entry((node, id)).or_insert((witnessed_at, rejected));

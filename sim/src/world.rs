@@ -330,7 +330,8 @@ impl<'a> World<'a> {
     }
 
     fn release(&mut self, node: NodeId) {
-        for Held { to, ticket, reply, .. } in self.node(node).release() {
+        for Held { store, to, ticket, reply, .. } in self.node(node).release() {
+            self.ghost.on_store_reply((node, store), &reply);
             if let Some(reply) = self.node(node).fan_in.reduce(ticket, reply) {
                 self.answer(node, to, reply);
             }

@@ -71,17 +71,18 @@ impl<H: Hooks> CommandStore<H> {
 
     /// `id` was never heard of at `key` before somebody's dependencies named it there.
     pub(super) fn name(&mut self, id: TxnId, key: &Key, now: Micros) {
-        match self.commands.get(&id) {
-            Some(tracked) if tracked.command.status() != Status::NotDefined => {
-                // known from other keys only: an invalidation holds everywhere
-                let entry = Entry::project(id, &tracked.command, key);
-                self.keys.entry(key.clone()).or_default().update(entry);
-            }
-            _ => {
-                self.named.entry(id).or_default().push(key.clone());
-                let scope = Scope::Part(Participants::of_keys(vec![key.clone()]));
-                self.progress.watch_blocker(id, &scope, now);
-            }
+        let known = self.commands.get(&id).map(|tracked| &tracked.command);
+        let known = known.filter(|command| command.status() != Status::NotDefined);
+        if !known.is_some_and(|command| command.status().is_terminal()) {
+            self.named.entry(id).or_default().push(key.clone());
+        }
+        if let Some(command) = known {
+            // heard of at other keys only: what is known holds here too
+            let entry = Entry::project(id, command, key);
+            self.keys.entry(key.clone()).or_default().update(entry);
+        } else {
+            let scope = Scope::Part(Participants::of_keys(vec![key.clone()]));
+            self.progress.watch_blocker(id, &scope, now);
         }
     }
 
