@@ -8,6 +8,7 @@ pub enum Error {
     /// The machine, a peer or a file did not play along; the text says what, where and what to do.
     #[error("{0}")]
     Failed(String),
+    /// The load driver has no report to show.
     #[error("workload: {0}")]
     Workload(#[from] workload::Error),
 }
@@ -16,7 +17,7 @@ impl Error {
     /// 2 if the words of the user are at fault, else 1.
     pub const fn exit_code(&self) -> u8 {
         match self {
-            Self::Config(_) => 2,
+            Self::Config(_) | Self::Workload(workload::Error::Usage(_)) => 2,
             Self::Failed(_) | Self::Workload(_) => 1,
         }
     }

@@ -26,7 +26,7 @@ impl Source {
 
     pub(crate) fn read(path: &Path) -> Result<Self, Error> {
         let name = path.display();
-        let wrong = |error: std::io::Error| Error::Config(format!("{name}: cannot be read: {error}; check --config"));
+        let wrong = |error: std::io::Error| Error::Config(format!("{name}: cannot be read: {error}; check the path"));
         let size = std::fs::metadata(path).map_err(wrong)?.len();
         if size > FILE_MAX {
             let text = format!("{name}: {size} bytes; a configuration has at most {FILE_MAX}, is this another file?");
