@@ -1,0 +1,52 @@
+//! One node: the rooms joined, started and stopped in order. It decides nothing.
+//!
+//! Everything of a node lives on the thread that starts it (an actix arbiter): its stores, its coordinator, the switch between them and
+//! the links, the client port. Only the journal, its reader and the row checkpoint have threads of their own.
+//!
+//! ```text
+//! clients ─ ClientPort ─ NodeBackend ─ Desk ─ CoordinatorActor ─┐
+//!                                                               SwitchActor ─ Link ─ peers
+//!            NodeLog (journal) ─ CommandStoreActor × stores ────┘      ▲ FrameDoor ─ Listener
+//! ```
+
+mod backend;
+mod checkpoint;
+mod counters;
+mod durability;
+mod local;
+mod log;
+mod recover;
+mod row_check;
+mod row_key;
+mod schema;
+mod setup;
+mod start;
+mod switch;
+mod tasks;
+mod thread;
+
+pub use counters::Figures;
+pub use local::LocalCluster;
+pub use row_check::Prober;
+pub use setup::NodeSetup;
+pub use start::{Fatal, Node};
+pub use thread::{NodeReport, NodeThread};
+
+use tracing::error;
+
+/// Exit code of a process that must not go on.
+pub const EXIT_FATAL: i32 = 70;
+
+/// Ends the process: what the stores or the journal found makes going on wrong.
+pub fn stop_process(why: &str) {
+    error!("the node stops: {why}");
+    std::process::exit(EXIT_FATAL);
+}
+
+/// From now on a panic anywhere ends the process: an actor that vanished silently would be worse.
+pub fn abort_on_panic() {
+    std::panic::set_hook(Box::new(|panic| {
+        error!("a bug, please report it: {panic}\n{}", std::backtrace::Backtrace::capture());
+        std::process::abort();
+    }));
+}
