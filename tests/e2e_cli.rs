@@ -190,6 +190,33 @@ fn status_of_a_cluster_that_is_down_ends_with_code_two() {
 }
 
 #[test]
+fn serve_without_keys_says_how_to_make_them() {
+    let scratch = Scratch::new("keyless");
+    let path = scratch.three_node(|file| file);
+    let output = accordd(&["serve", "--config", text(&path), "--node", "1"]);
+    assert_eq!(output.status.code(), Some(2), "{}", err(&output));
+    assert!(err(&output).contains("accordd keygen"), "{}", err(&output));
+    let output = accordd(&["serve", "--config", text(&path)]);
+    assert!(err(&output).contains("Give --node with one of 1, 2, 3"), "{}", err(&output));
+}
+
+#[test]
+fn serve_names_a_port_that_is_taken() {
+    let scratch = Scratch::new("port");
+    let taken = TcpListener::bind("127.0.0.1:0").expect("bound");
+    let address = taken.local_addr().expect("bound").to_string();
+    // the peer port comes to nobody's hands: it is bound on an address of its own
+    let path =
+        scratch.three_node(|file| file.replace("127.0.0.1:9042", &address).replace("127.0.0.1:740", "127.0.7.1:740"));
+    assert!(accordd(&["keygen", "--config", text(&path)]).status.success());
+    let output = accordd(&["serve", "--config", text(&path), "--node", "1"]);
+    assert_eq!(output.status.code(), Some(1), "{}", err(&output));
+    let error = err(&output);
+    let last = error.lines().last().expect("a sentence");
+    assert!(last.contains(&address) && last.contains("in use"), "{error}");
+}
+
+#[test]
 fn python_driver_runs_the_bank_on_three_processes() {
     let Ok(python) = std::env::var("ACCORDD_PYTHON") else {
         println!("SKIPPED: ACCORDD_PYTHON names no Python with the package cassandra-driver");

@@ -17,6 +17,8 @@ pub use sections::{
     PeerPortSection, RowsSection, SecuritySection, Sync, TimeoutsSection,
 };
 
+pub(crate) use units::duration::parse as parse_duration;
+
 use crate::Error;
 use protocol::NodeId;
 use serde::{Deserialize, Serialize};
@@ -85,13 +87,13 @@ impl Config {
 
     fn start_paths_at(&mut self, file: &Path) -> Result<(), Error> {
         let place = |error| Error::Config(format!("{}: cannot tell its directory: {error}", file.display()));
-        let file = std::path::absolute(file).map_err(place)?;
+        let file = file.canonicalize().map_err(place)?;
         let base = file.parent().unwrap_or(Path::new("/"));
         let SecuritySection { identity_file, key_file, ecdh_key_file, admin_public_file, .. } = &mut self.security;
         let identities = self.cluster.nodes.iter_mut().filter_map(|node| node.identity.as_mut());
         let paths = [&mut self.node.data_dir, identity_file, key_file, ecdh_key_file, admin_public_file];
         for path in paths.into_iter().chain(identities) {
-            *path = base.join(&*path);
+            *path = from_base(base, path);
         }
         Ok(())
     }
@@ -133,6 +135,16 @@ impl Config {
     pub fn to_text(&self) -> String {
         toml::to_string(self).unwrap_or_else(|error| format!("# cannot be printed: {error}\n"))
     }
+}
+
+/// `path` as seen from `base`, which has no links in it, so that a leading `..` is its parent.
+fn from_base(base: &Path, path: &Path) -> PathBuf {
+    let mut start = base;
+    let mut rest = path;
+    while let (Ok(below), Some(above)) = (rest.strip_prefix(".."), start.parent()) {
+        (start, rest) = (above, below);
+    }
+    start.join(rest)
 }
 
 fn with_id(path: &Path, node: NodeId) -> PathBuf {

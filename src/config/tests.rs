@@ -154,6 +154,14 @@ fn settings_that_pass_are_taken_by_the_rooms() {
 }
 
 #[test]
+fn paths_start_at_the_directory_of_the_file() {
+    let from = |path: &str| from_base(Path::new("/etc/accordd"), Path::new(path));
+    assert_eq!(from("keys/a"), Path::new("/etc/accordd/keys/a"));
+    assert_eq!(from("../../var/{id}"), Path::new("/var/{id}"));
+    assert_eq!(from("/var/a"), Path::new("/var/a"));
+}
+
+#[test]
 fn text_in_force_reads_back() {
     let mut config = Config::from_text("a.toml", THREE).expect("valid");
     config.choose_node(Some(2)).expect("known");
