@@ -168,6 +168,8 @@ fn seed_file_is_run_and_its_mistakes_are_told() {
     let output = accordd(&["sim", "run", "--file", text(&path)]);
     assert_eq!(output.status.code(), Some(2));
     assert!(err(&output).contains("seeds.txt:2: `island`: write generator=NAME"), "{}", err(&output));
+    std::fs::write(&path, "# none yet\n").expect("written");
+    assert!(err(&accordd(&["sim", "run", "--file", text(&path)])).contains("names no seed"));
 }
 
 #[test]

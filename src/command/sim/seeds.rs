@@ -32,10 +32,14 @@ pub(super) fn read_file(path: &Path) -> Result<Vec<(u64, Choice)>, Error> {
         std::fs::read_to_string(path).map_err(|error| Error::Config(format!("{name}: cannot be read: {error}")))?;
     let wrong = |line: usize, reason: String| Error::Config(format!("{name}:{}: {reason}", line + 1));
     let lines = text.lines().enumerate().map(|(at, line)| (at, line.split('#').next().unwrap_or("").trim()));
-    lines
+    let seeds = lines
         .filter(|(_, line)| !line.is_empty())
         .map(|(at, line)| parse_line(line).map_err(|reason| wrong(at, reason)))
-        .collect()
+        .collect::<Result<Vec<_>, Error>>()?;
+    if seeds.is_empty() {
+        return Err(Error::Config(format!("{name}: names no seed; write one a line")));
+    }
+    Ok(seeds)
 }
 
 fn parse_line(line: &str) -> Result<(u64, Choice), String> {
