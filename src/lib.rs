@@ -9,6 +9,7 @@ pub mod command;
 pub mod config;
 pub mod entropy;
 mod error;
+mod logging;
 pub mod node;
 
 pub use error::Error;

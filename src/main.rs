@@ -17,6 +17,10 @@ struct Line {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Serve one node of a cluster. Exit code 3: not everything under way had ended when it stopped.
+    Serve(command::serve::Args),
+    /// Start a cluster in this process, run a bank on it, check the books. Exit code 3: an invariant is broken.
+    Demo(command::demo::Args),
     /// Load a bank, run transactions on it, check that no money was made or lost. Exit code 3: an invariant is broken.
     Workload(workload::Args),
     /// Run the real machines under virtual time, faults and exact checkers.
@@ -46,6 +50,8 @@ fn main() -> ExitCode {
 
 fn run(command: &Command) -> Result<u8, Error> {
     match command {
+        Command::Serve(args) => command::serve::run(args),
+        Command::Demo(args) => command::demo::run(args),
         Command::Workload(args) => command::workload::run(args),
         Command::Sim(args) => command::sim::run(args),
         Command::Status(args) => command::status::run(args),

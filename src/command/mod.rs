@@ -2,8 +2,10 @@
 
 pub mod check_config;
 pub mod config;
+pub mod demo;
 pub mod keygen;
 pub mod probe_rows;
+pub mod serve;
 pub mod sim;
 pub mod status;
 pub mod workload;
