@@ -72,7 +72,7 @@ impl Source {
         let DeValue::Table(keys) = node.get_ref() else { return Ok(()) };
         let known = reference::entry_keys();
         match keys.keys().find(|key| !known.contains(&key.get_ref().as_ref())) {
-            Some(key) => Err(self.at(key.span().start, &unknown_key("cluster", key.get_ref(), &known))),
+            Some(key) => Err(self.at(key.span().start, &unknown_key("cluster", key.get_ref(), known))),
             None => Ok(()),
         }
     }
