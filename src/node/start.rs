@@ -32,7 +32,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, spawn_local};
 use tokio::time::{Instant, sleep, timeout_at};
-use tracing::{info, warn};
+use tracing::info;
 use transport::{Endpoint, Listener, link};
 
 /// Told why the node must not go on.
@@ -40,6 +40,9 @@ pub type Fatal = Rc<dyn Fn(String)>;
 
 /// Time that links get to write what is queued when the node stops.
 const LINK_PATIENCE: Duration = Duration::from_secs(1);
+
+/// Time that outcomes get to be spread when the node stops.
+const IDLE_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Pause between two looks at coordinations that end.
 const DRAIN_PAUSE: Duration = Duration::from_millis(10);
@@ -159,7 +162,7 @@ impl Node {
         self.counters.figures()
     }
 
-    /// Lets what is under way end, for at most `[timeouts] drain`, and closes everything in order. True if all of it ended.
+    /// Lets what is under way end, for at most `[timeouts] drain`, and closes everything in order. True if every client was answered.
     ///
     /// *Errors*: a disk that refuses at the end; the next start replays.
     pub async fn stop(self) -> Result<bool, Error> {
@@ -167,7 +170,7 @@ impl Node {
         self.backend.is_stopping.set(true);
         self.port.stop();
         let is_drained = timeout_at(deadline, self.serving).await.is_ok();
-        let is_idle = idle(&self.coordinator, deadline).await;
+        idle(&self.coordinator, deadline.min(Instant::now() + IDLE_PATIENCE)).await;
         for link in self.backend.links.values() {
             link.close();
         }
@@ -189,21 +192,19 @@ impl Node {
         checkpointer.finish().await?;
         drop(self.lock);
         info!(node = self.id.0, "node {} has stopped", self.id.0);
-        Ok(is_drained && is_idle)
+        Ok(is_drained)
     }
 }
 
-/// Waits until no coordination runs.
-async fn idle(coordinator: &Addr<CoordinatorActor>, deadline: Instant) -> bool {
-    loop {
-        match coordinator.send(CountCoordinations).await {
-            Ok(0) | Err(_) => return true,
-            Ok(count) if Instant::now() >= deadline => {
-                warn!(count, "coordinations are still under way; other nodes finish them");
-                return false;
-            }
-            Ok(_) => sleep(DRAIN_PAUSE).await,
+/// Waits until no coordination runs, for a while: clients have been answered, and others can finish what is left.
+async fn idle(coordinator: &Addr<CoordinatorActor>, deadline: Instant) {
+    while let Ok(count) = coordinator.send(CountCoordinations).await
+        && count > 0
+    {
+        if Instant::now() >= deadline {
+            return info!(count, "outcomes are still being spread; the other nodes go on with it");
         }
+        sleep(DRAIN_PAUSE).await;
     }
 }
 

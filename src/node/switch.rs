@@ -11,8 +11,8 @@ use command_store::actor::{StoreReplies, StoreReply};
 use command_store::{FanIn, Slices, StoreInput};
 use coordinator::CoordinatorInput;
 use coordinator::actor::{Output, Statuses};
-use protocol::message::{CheckStatusReply, Message, Reply, ReplyVerb, Request, Verb};
-use protocol::{Inbox, NodeId, NodeSet, Tell, Topology, codec};
+use protocol::message::{CheckStatusReply, Message, Reply, ReplyVerb, Request, Unavailable, Verb};
+use protocol::{Ballot, Inbox, NodeId, NodeSet, StoreId, Tell, Topology, TxnId, codec};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -91,7 +91,7 @@ impl SwitchActor {
         let (node, topology) = (self.around.node, &self.around.topology);
         let to_stores = &mut self.to_stores;
         let mut is_taken = false;
-        let deliver = |store: protocol::StoreId, input| {
+        let deliver = |store: StoreId, input| {
             is_taken = true;
             to_stores[usize::from(store.0)].push(input);
         };
@@ -129,12 +129,19 @@ impl SwitchActor {
         if to.iter().any(|node| node != own) {
             self.encode(&message);
             for peer in to.iter().filter(|node| *node != own) {
-                self.send_encoded(peer);
+                match vote_asked(&message).filter(|_| !self.is_linked(peer)) {
+                    Some(id) => self.deliver(peer, without_vote(id)),
+                    None => self.send_encoded(peer),
+                }
             }
         }
         if to.contains(own) {
             self.deliver(own, message);
         }
+    }
+
+    fn is_linked(&self, peer: NodeId) -> bool {
+        self.around.links.get(&peer).is_some_and(|link| link.connected_to().is_some())
     }
 
     fn encode(&mut self, message: &Message) {
@@ -164,6 +171,20 @@ impl SwitchActor {
             neighbours.statuses.do_send(Tell(std::mem::take(&mut self.statuses)));
         }
     }
+}
+
+/// The transaction that `message` asks to vote on for the first time.
+fn vote_asked(message: &Message) -> Option<TxnId> {
+    match message {
+        Message::Request(Request { txn_id, verb: Verb::PreAccept(_), .. }) => Some(*txn_id),
+        _ => None,
+    }
+}
+
+/// The vote of a node that cannot be asked: it counts as failed at once, instead of being waited for. Nothing was sent to it.
+fn without_vote(txn_id: TxnId) -> Message {
+    let verb = ReplyVerb::Unavailable(Unavailable { why: "no link to it".to_owned() });
+    Message::Reply(Reply { txn_id, ballot: Ballot::ZERO, verb })
 }
 
 impl Actor for SwitchActor {
