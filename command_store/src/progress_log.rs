@@ -4,7 +4,7 @@
 //! asks around and, if nobody is at work on it, recovers or invalidates it. Every transaction has its own timer and back-off, so a
 //! chain of abandoned ones clears in one sweep. *Source*: [SPEC 11].
 
-use protocol::{Chase, Micros, Scope, TxnId};
+use protocol::{Micros, Scope, TxnId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// When to chase.
@@ -87,8 +87,8 @@ impl ProgressLog {
         }
     }
 
-    /// Takes what is due at `now`, each armed again with a longer wait.
-    pub(crate) fn fire(&mut self, now: Micros, most: usize) -> Vec<Chase> {
+    /// Takes what is due at `now`, each armed again with a longer wait: the transaction, its scope, and how often it was due before.
+    pub(crate) fn fire(&mut self, now: Micros, most: usize) -> Vec<(TxnId, Scope, u32)> {
         let mut chases = Vec::new();
         while let Some((due, id)) = self.due.first().copied().filter(|(due, _)| *due <= now && chases.len() < most) {
             self.due.remove(&(due, id));
@@ -98,7 +98,7 @@ impl ProgressLog {
             let wait = (self.config.delay.0 * u64::from(1 + watch.attempt)).min(self.config.delay_max.0);
             watch.due = now + Micros(wait / 2 + jitter(id, watch.attempt, Micros(wait)));
             self.due.insert((watch.due, id));
-            chases.push(Chase { txn_id: id, scope: watch.scope.clone(), attempt });
+            chases.push((id, watch.scope.clone(), attempt));
         }
         chases
     }

@@ -12,6 +12,7 @@ use crate::route::Scope;
 use crate::status::Durability;
 use crate::timestamp::{Timestamp, TxnId};
 use crate::topology::NodeSet;
+use crate::txn::Txn;
 
 /// How many journal batches a store has appended: its position in its own order of appends.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -97,7 +98,9 @@ pub struct Chase {
     pub txn_id: TxnId,
     /// What is known of where it takes part.
     pub scope: Scope,
-    /// How often this store has asked before; odd attempts recover or invalidate, even ones only ask.
+    /// The definition, if the store knows it.
+    pub txn: Option<Txn>,
+    /// How often this store has asked before.
     pub attempt: u32,
 }
 

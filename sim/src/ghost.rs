@@ -5,13 +5,13 @@
 
 use crate::report::Violation;
 use command_store::Slices;
-use std::sync::Arc;
 use protocol::message::{AcceptOutcome, CommitOutcome, Reply, ReplyVerb, Request, StableKind, Verb};
 use protocol::{
-    Ballot, CommandDiff, Deps, Key, NodeId, NodeSet, Outcome, Route, Status, StoreId, Timestamp, Topology,
-    TxnId, VotingGroup,
+    Ballot, CommandDiff, Deps, Key, NodeId, NodeSet, Outcome, Route, Status, StoreId, Timestamp, Topology, TxnId,
+    VotingGroup,
 };
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// What became of a transaction anywhere.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -162,7 +162,8 @@ impl Ghost {
             ReplyVerb::AcceptReply(accept) if accept.outcome == AcceptOutcome::Success => {
                 let promised = self.promise(at, id);
                 if promised > reply.ballot {
-                    let verdict = format!("{} {} accepts {id} at {:?} after promising {promised:?}", at.0, at.1, reply.ballot);
+                    let verdict =
+                        format!("{} {} accepts {id} at {:?} after promising {promised:?}", at.0, at.1, reply.ballot);
                     self.violate("I5", verdict);
                 }
                 self.promised.insert((at, id), reply.ballot.max(promised));
@@ -281,9 +282,9 @@ impl Ghost {
     }
 
     fn is_at(&self, at: At, key: &Key) -> bool {
-        self.place.as_ref().is_some_and(|(slices, topology)| {
-            slices.store_of(key.routing) == at.1 && topology.replicates(at.0, key)
-        })
+        self.place
+            .as_ref()
+            .is_some_and(|(slices, topology)| slices.store_of(key.routing) == at.1 && topology.replicates(at.0, key))
     }
 
     fn record_time(&mut self, at: At, id: TxnId, diff: &CommandDiff) {
@@ -297,13 +298,19 @@ impl Ghost {
 
     /// No transaction known here that shares a key may execute after the id that is voted for.
     fn check_fast_vote(&mut self, at: At, id: TxnId) {
-        let shares = |other: &TxnId| match (&self.txns[&id].route, self.txns.get(other).and_then(|txn| txn.route.as_ref())) {
-            (Some(own), Some(theirs)) => own.keys().iter().any(|key| theirs.keys().contains(key) && self.is_at(at, key)),
-            _ => false,
-        };
-        let later = self.times.get(&at).into_iter().flatten().find(|(other, time)| {
-            **other != id && **time > id.as_timestamp() && shares(other)
-        });
+        let shares =
+            |other: &TxnId| match (&self.txns[&id].route, self.txns.get(other).and_then(|txn| txn.route.as_ref())) {
+                (Some(own), Some(theirs)) => {
+                    own.keys().iter().any(|key| theirs.keys().contains(key) && self.is_at(at, key))
+                }
+                _ => false,
+            };
+        let later = self
+            .times
+            .get(&at)
+            .into_iter()
+            .flatten()
+            .find(|(other, time)| **other != id && **time > id.as_timestamp() && shares(other));
         if let Some((later, time)) = later {
             let verdict = format!("{} {} votes for {id} although {later} is at {time}", at.0, at.1);
             self.violate("I20", verdict);

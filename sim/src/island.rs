@@ -4,7 +4,7 @@
 //! dies in a drawn phase. *Source*: [SPEC 19.1], reliability.md 3.7.
 
 use crate::checker::Rng;
-use crate::options::{Generator, Options};
+use crate::options::Options;
 use protocol::message::{Message, Verb};
 use protocol::{Ballot, NodeId, NodeSet, TxnId};
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ pub(crate) struct Islands {
 
 impl Islands {
     pub(crate) fn new(options: &Options) -> Self {
-        Self { is_on: options.generator == Generator::Island, coordinations: BTreeMap::new() }
+        Self { is_on: options.has_island(), coordinations: BTreeMap::new() }
     }
 
     /// Whether a message is lost to the split.
@@ -79,21 +79,41 @@ impl Islands {
 
 fn draw(options: &Options, rng: &mut Rng, is_live: bool) -> Reach {
     use DoomedPhase::{Accept, Commit, Execute, NotAccept, Persist, PreAccept};
-    let all: NodeSet = options.node_ids().into_iter().collect();
-    let mut reached = all.clone();
-    if rng.percent(75) {
-        let on_island = rng.percent(50);
-        reached = all.iter().filter(|node| options.island.contains(*node) == on_island).collect();
-        for node in all.iter().filter(|_| rng.percent(20)) {
-            if !reached.remove(node) {
-                reached.insert(node);
-            }
-        }
-    }
     let first = if is_live { PreAccept } else { NotAccept };
+    if options.is_duel {
+        // every proposal is seen by some, and every recovery hears a bare quorum
+        let reached = if is_live { options.node_ids().into_iter().collect() } else { bare_quorum(options, rng) };
+        let doom = rng.percent(90).then(|| if is_live || rng.percent(50) { Accept } else { NotAccept });
+        return Reach { reached, doom };
+    }
     let phases = [first, Accept, Commit, Execute, Persist];
     let doom = rng.percent(75).then(|| phases[rng.index(5)]);
-    Reach { reached, doom }
+    Reach { reached: one_side(options, rng), doom }
+}
+
+/// The island or the rest, with a few nodes on the wrong side; sometimes everybody.
+fn one_side(options: &Options, rng: &mut Rng) -> NodeSet {
+    let all: NodeSet = options.node_ids().into_iter().collect();
+    if !rng.percent(75) {
+        return all;
+    }
+    let on_island = rng.percent(50);
+    let mut reached: NodeSet = all.iter().filter(|node| options.island.contains(*node) == on_island).collect();
+    for node in all.iter().filter(|_| rng.percent(20)) {
+        if !reached.remove(node) {
+            reached.insert(node);
+        }
+    }
+    reached
+}
+
+fn bare_quorum(options: &Options, rng: &mut Rng) -> NodeSet {
+    let mut nodes = options.node_ids();
+    let size = nodes.len() / 2 + 1;
+    while nodes.len() > size {
+        nodes.swap_remove(rng.index(nodes.len()));
+    }
+    nodes.into_iter().collect()
 }
 
 /// The coordination a message belongs to; none for questions asked around and for outcomes being spread.

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Judges the state in which a run came to rest.
 pub(crate) fn judge(options: &Options, nodes: &[SimNode], ghost: &mut Ghost, workload: &Workload) {
     check_finished(nodes, ghost);
-    check_dependencies(ghost);
+    check_dependencies(options, ghost);
     check_reads(ghost);
     let finals = check_convergence(nodes, ghost, options);
     check_restart_equivalence(options, nodes, ghost);
@@ -48,7 +48,7 @@ fn check_finished(nodes: &[SimNode], ghost: &mut Ghost) {
 }
 
 /// I2: whoever executes later knew of it, directly or through somebody who executes in between.
-fn check_dependencies(ghost: &mut Ghost) {
+fn check_dependencies(options: &Options, ghost: &mut Ghost) {
     let decided: BTreeMap<TxnId, Timestamp> = ghost
         .txns
         .iter()
@@ -61,7 +61,9 @@ fn check_dependencies(ghost: &mut Ghost) {
     for (id, txn) in ghost.txns.iter().filter(|(id, _)| decided.contains_key(id)) {
         for deps in txn.stable.values() {
             for (key, _) in deps.sets() {
-                let reached = reachable(ghost, &decided, *id, key, deps);
+                // without elision everything must be named outright
+                let through = if options.is_elided { &decided } else { &BTreeMap::new() };
+                let reached = reachable(ghost, through, *id, key, deps);
                 let gap = decided.iter().find(|(other, at)| {
                     let shares = ghost.txns[other].route.as_ref().is_some_and(|route| route.keys().contains(key));
                     **other != *id && **at < decided[id] && shares && id.witnesses(**other) && !reached.contains(other)
@@ -87,7 +89,7 @@ fn reachable(
     let mut found: BTreeSet<TxnId> = at(deps).unwrap_or_default().into_iter().collect();
     let mut open: Vec<TxnId> = found.iter().copied().collect();
     while let Some(through) = open.pop() {
-        if decided.get(&through).is_none_or(|time| *time >= decided[&id]) {
+        if decided.get(&through).is_none_or(|time| decided.get(&id).is_none_or(|own| time >= own)) {
             continue;
         }
         for further in ghost.txns[&through].stable.values().filter_map(at).flatten() {

@@ -18,6 +18,8 @@ pub enum Generator {
     Swarm,
     /// A few conflicting transactions; every coordination reaches one side of a split well and dies in a drawn phase.
     Island,
+    /// An island on which coordinations die while proposing, so that proposals of several ballots compete.
+    Duel,
     /// No fault at all.
     Calm,
 }
@@ -139,26 +141,36 @@ pub struct Options {
     pub(crate) lag_percent: u32,
     pub(crate) is_cut: bool,
     pub(crate) island: NodeSet,
+    /// Coordinations die while proposing.
+    pub(crate) is_duel: bool,
 }
 
 impl Options {
     /// Draws a run.
     pub fn draw(rng: &mut Rng, overrides: &Overrides) -> Self {
         let drawn = match rng.below(100) {
-            0..50 => Generator::Island,
+            0..42 => Generator::Island,
+            42..50 => Generator::Duel,
             50..95 => Generator::Swarm,
             _ => Generator::Calm,
         };
         let generator = overrides.generator.unwrap_or(drawn);
         let layout = Layout::DRAWN[rng.index(Layout::DRAWN.len())];
         // recovery shows little at three replicas: an island run is at five more often than not
-        let layout = if generator == Generator::Island && rng.percent(40) { Layout::Five } else { layout };
+        let layout = if matches!(generator, Generator::Island | Generator::Duel) && rng.percent(40) {
+            Layout::Five
+        } else {
+            layout
+        };
         let layout = overrides.layout.unwrap_or(layout);
         let mut options = Self::swarm(rng, generator, layout);
         options.mutant = overrides.mutant;
         options.outcome_only = overrides.outcome_only;
-        if generator == Generator::Island {
+        if options.has_island() {
             options.make_island(rng);
+        }
+        if generator == Generator::Duel {
+            options.make_duel(rng);
         }
         options
     }
@@ -209,6 +221,7 @@ impl Options {
             lag_percent: if has(rng, 70) { [30, 60, 90][rng.index(3)] } else { 0 },
             is_cut: rng.percent(30),
             island: NodeSet::new(),
+            is_duel: false,
         }
     }
 
@@ -250,6 +263,22 @@ impl Options {
         self.multi_percent = if is_two { 70 } else { 30 };
         self.fault_end = 300 + rng.below(400);
         self.is_eager = rng.percent(80);
+        // everything that spares messages or dependencies also hides mistakes: seldom here
+        self.is_elided = rng.percent(25);
+        self.is_thrifty = rng.percent(25);
+        self.is_fast = rng.percent(97);
+    }
+
+    fn make_duel(&mut self, rng: &mut Rng) {
+        self.is_duel = true;
+        (self.keys, self.skew, self.read_percent) = (1, 60, 0);
+        (self.progress, self.timeout) = (15, 20);
+        self.fault_end = 600 + rng.below(600);
+    }
+
+    /// Whether nodes are cut off from each other per coordination.
+    pub(crate) fn has_island(&self) -> bool {
+        matches!(self.generator, Generator::Island | Generator::Duel)
     }
 
     /// Where the keys lie: the lower two in the first shard where there are two, and apart in their stores.

@@ -2,7 +2,7 @@
 
 use crate::checker::{History, Observed, Op, Outcome, Read, Rng};
 use crate::list_append::{Operation, key_of, observations};
-use crate::options::{Generator, Options};
+use crate::options::Options;
 use protocol::{Blob, ClientOutcome, Key, NodeId, RequestId, TxnKind};
 use std::collections::BTreeMap;
 
@@ -58,10 +58,6 @@ impl Workload {
     /// Ticks between an answer and the next transaction.
     pub(crate) fn pause(&mut self) -> u64 {
         if self.rng.percent(70) { 1 } else { self.rng.below(60) }
-    }
-
-    pub(crate) fn start_delay(&mut self) -> u64 {
-        self.rng.below(40)
     }
 
     /// One of `nodes`.
@@ -155,10 +151,5 @@ impl Workload {
     /// The history, with the final list of every key.
     pub(crate) fn history(&self, finals: BTreeMap<u32, Vec<u32>>) -> History {
         History { ops: self.ops.clone(), finals }
-    }
-
-    /// Whether this run is one of a few transactions all at once.
-    pub(crate) fn starts_together(options: &Options) -> bool {
-        options.generator == Generator::Island
     }
 }

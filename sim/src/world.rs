@@ -142,8 +142,8 @@ impl<'a> World<'a> {
     /// Puts the clients' starts and the crashes into the queue.
     fn plan(&mut self, faults: &mut Rng) {
         for client in 0..self.workload.client_count() {
-            let delay =
-                if Workload::starts_together(&self.options) { faults.below(40) } else { self.workload.start_delay() };
+            let spread = if self.options.is_duel { 6 } else { 40 };
+            let delay = faults.below(spread);
             self.after(delay, Event::Client(client, 0));
         }
         let losses = u32::from(self.options.has_permanent_loss);
@@ -188,6 +188,7 @@ impl<'a> World<'a> {
 
     /// Reads every key once more, which also tells replicas what they missed, and judges.
     fn close(&mut self) {
+        self.time = self.time.max(self.options.fault_end * TICK);
         let keys = self.options.keys;
         for key in (0..8).filter(|key| keys >> key & 1 == 1) {
             let mut tries = 0;

@@ -24,8 +24,8 @@ pub use replay::Replay;
 use load::Loading;
 use protocol::message::{InformDurable, Reply, ReplyVerb, Request, Unavailable, Verb};
 use protocol::{
-    Ballot, Bytes, Command, Effect, Effects, Hooks, Inbox, Key, Lsn, Machine, Micros, Mutant, NodeClock, NodeId, Now,
-    Propagate, Semantics, StoreId, Ticket, Topology, TxnId,
+    Ballot, Bytes, Chase, Command, Effect, Effects, Hooks, Inbox, Key, Lsn, Machine, Micros, Mutant, NodeClock, NodeId,
+    Now, Propagate, Semantics, StoreId, Ticket, Topology, TxnId,
 };
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -288,8 +288,9 @@ impl<H: Hooks> Machine for CommandStore<H> {
             self.run(&mut turn, RUN_MAX);
         }
         self.run(&mut turn, RUN_MAX);
-        for chase in self.progress.fire(now.mono, CHASE_MAX) {
-            turn.out.push(Effect::Chase(chase));
+        for (txn_id, scope, attempt) in self.progress.fire(now.mono, CHASE_MAX) {
+            let txn = self.command(txn_id).and_then(|command| command.txn().cloned());
+            turn.out.push(Effect::Chase(Chase { txn_id, scope, txn, attempt }));
         }
         self.appended = turn.out.appended();
     }

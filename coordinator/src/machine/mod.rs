@@ -58,7 +58,7 @@ pub struct CoordinatorConfig {
     pub medium_path: bool,
     /// Stable goes to the readers only; the others learn with the outcome.
     pub thrifty_stable: bool,
-    /// Recover even while somebody says he is at work on it; for simulations.
+    /// Recover even while somebody says he is at work on it, and every other time without asking; for simulations.
     pub eager_recovery: bool,
     /// Stored outcomes are told in batches, at most this much later.
     pub inform_delay: Micros,
@@ -264,8 +264,17 @@ impl<H: Hooks> Coordinator<H> {
             return;
         }
         let Some(ballot) = turn.1.ballot(turn.0, Ballot::ZERO) else { return };
-        let subject = Subject::seeking(chase.txn_id, ballot, chase.scope, &self.config.topology);
-        self.open(turn, out, subject, |subject, env| Phase::Inquire(Inquiring::start(subject, env)));
+        let mut subject = Subject::seeking(chase.txn_id, ballot, chase.scope, &self.config.topology);
+        subject.txn = chase.txn;
+        let is_known = subject.txn.is_some() && subject.scope.route().is_some();
+        let recovers_at_once = self.config.eager_recovery && chase.attempt % 2 == 1 && is_known;
+        self.open(turn, out, subject, |subject, env| {
+            if recovers_at_once {
+                Phase::Recover(Recovering::start(subject, env))
+            } else {
+                Phase::Inquire(Inquiring::start(subject, env))
+            }
+        });
     }
 
     fn open(
