@@ -22,7 +22,7 @@ enum Command {
     /// Start a cluster in this process, run a bank on it, check the books. Exit code 3: an invariant is broken.
     Demo(command::demo::Args),
     /// Load a bank, run transactions on it, check that no money was made or lost. Exit code 3: an invariant is broken.
-    Workload(workload::Args),
+    Workload(Box<workload::Args>),
     /// Run the real machines under virtual time, faults and exact checkers.
     Sim(command::sim::Args),
     /// Ask every node of a configuration whether it is up. Exit code 0: all are, 1: some, 2: none.
