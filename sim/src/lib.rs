@@ -13,6 +13,7 @@ mod network;
 mod node;
 mod options;
 mod report;
+mod script;
 mod workload;
 mod world;
 
@@ -20,4 +21,5 @@ pub use hooks::SimHooks;
 pub use options::{Generator, Layout, Options, Overrides};
 pub use protocol::Mutant;
 pub use report::{Counters, SeedReport, Summary, Violation};
+pub use script::{Ruling, Script, Setting};
 pub use world::run_seed;

@@ -49,6 +49,11 @@ impl Operation {
     }
 }
 
+/// The number of the transaction with this body.
+pub(crate) fn number_of_body(body: &Blob) -> u32 {
+    Operation::of_body(body).number
+}
+
 pub(crate) fn decode_list(bytes: &[u8]) -> Vec<u32> {
     bytes.chunks_exact(4).map(|four| u32::from_be_bytes([four[0], four[1], four[2], four[3]])).collect()
 }

@@ -3,6 +3,7 @@
 use crate::checker::Rng;
 use crate::island::Islands;
 use crate::options::{Generator, Options};
+use crate::script::{Rule, Ruling};
 use protocol::message::Message;
 use protocol::{NodeId, TxnId};
 use std::collections::BTreeMap;
@@ -15,13 +16,17 @@ type Lag = (u8, u8);
 
 pub(crate) struct Network {
     rng: Rng,
+    /// A script's rule, in place of chance.
+    pub(crate) rule: Option<Rule>,
+    /// What a script holds back.
+    pub(crate) held: Vec<(NodeId, NodeId, Message)>,
     lags: BTreeMap<TxnId, Lag>,
     pub(crate) islands: Islands,
 }
 
 impl Network {
     pub(crate) fn new(rng: Rng, options: &Options) -> Self {
-        Self { rng, lags: BTreeMap::new(), islands: Islands::new(options) }
+        Self { rng, rule: None, held: Vec::new(), lags: BTreeMap::new(), islands: Islands::new(options) }
     }
 
     /// Draws what becomes of `message` from `from` to `to`.
@@ -33,6 +38,17 @@ impl Network {
         to: NodeId,
         message: &Message,
     ) -> Fate {
+        if let Some(rule) = &mut self.rule {
+            match rule(from, to, message) {
+                Ruling::Pass => {}
+                Ruling::Drop => return Vec::new(),
+                Ruling::Hold => {
+                    self.held.push((from, to, message.clone()));
+                    return Vec::new();
+                }
+                Ruling::Repeat(copies) => return (0..u64::from(copies)).map(|copy| 1 + copy * 7).collect(),
+            }
+        }
         if from == to {
             return vec![self.rng.below(2)];
         }

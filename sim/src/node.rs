@@ -64,7 +64,7 @@ pub(crate) struct SimNode {
     pub(crate) is_lost: bool,
     pub(crate) incarnation: u32,
     pub(crate) clock: NodeClock,
-    clock_offset: u64,
+    pub(crate) clock_offset: u64,
     pub(crate) stores: Vec<SimStore>,
     pub(crate) coordinator: Coordinator<SimHooks>,
     pub(crate) coordinator_inbox: Vec<CoordinatorInput>,
@@ -74,6 +74,8 @@ pub(crate) struct SimNode {
     pub(crate) log: Vec<Record>,
     pub(crate) synced: usize,
     pub(crate) is_syncing: bool,
+    /// Syncs that were asked for do not finish.
+    pub(crate) is_stalled: bool,
     pub(crate) held: Vec<Held>,
 }
 
@@ -96,6 +98,7 @@ impl SimNode {
             log: Vec::new(),
             synced: 0,
             is_syncing: false,
+            is_stalled: false,
             held: Vec::new(),
         };
         // the first reservation is durable before the node serves

@@ -85,6 +85,11 @@ impl Workload {
         self.enter(options, client, event, keys, reads, appends)
     }
 
+    /// A transaction that does what a script says.
+    pub(crate) fn scripted(&mut self, options: &Options, event: u64, reads: u8, appends: u8) -> Begun {
+        self.enter(options, u32::MAX, event, reads | appends, reads, appends)
+    }
+
     /// A transaction that reads `key`, for the end of the run.
     pub(crate) fn closing_read(&mut self, options: &Options, key: u32, event: u64) -> Begun {
         let keys = 1 << key;

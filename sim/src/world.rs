@@ -13,7 +13,7 @@ use coordinator::CoordinatorInput;
 use protocol::message::{CheckStatusReply, Message, Reply, ReplyVerb, Request, Verb};
 use protocol::{ClientOutcome, Effect, Effects, Key, Lsn, Machine, Micros, NodeId, NodeSet, RequestId, StoreId, TxnId};
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 /// More events than this is no quiescence: a livelock.
 const EVENTS_MAX: u64 = 200_000;
@@ -79,18 +79,21 @@ impl Trace<'_> {
     }
 }
 
-struct World<'a> {
-    options: Options,
-    time: u64,
+pub(crate) struct World<'a> {
+    pub(crate) options: Options,
+    pub(crate) time: u64,
     sequence: u64,
     events: u64,
     queue: BinaryHeap<Reverse<Queued>>,
-    nodes: Vec<SimNode>,
-    network: Network,
+    pub(crate) nodes: Vec<SimNode>,
+    pub(crate) network: Network,
     schedule: Rng,
     workload: Workload,
-    ghost: Ghost,
-    counters: Counters,
+    pub(crate) ghost: Ghost,
+    pub(crate) counters: Counters,
+    /// The id of every transaction begun, and what its client was told.
+    pub(crate) ids: BTreeMap<u32, TxnId>,
+    pub(crate) answers: BTreeMap<u32, ClientOutcome>,
     trace: Trace<'a>,
     effects: Effects,
 }
@@ -114,7 +117,7 @@ fn stream(seed: u64, purpose: u64) -> Rng {
 }
 
 impl<'a> World<'a> {
-    fn new(seed: u64, options: Options, print: Option<&'a mut dyn FnMut(&str)>) -> Self {
+    pub(crate) fn new(seed: u64, options: Options, print: Option<&'a mut dyn FnMut(&str)>) -> Self {
         let mut clocks = stream(seed, 2);
         let nodes = options.node_ids().into_iter().map(|id| {
             let offset = clocks.below(options.skew + 1) * TICK;
@@ -131,6 +134,8 @@ impl<'a> World<'a> {
             workload: Workload::new(stream(seed, 5), &options),
             ghost: Ghost::new(options.outcome_only, options.slices(), std::sync::Arc::clone(&options.topology)),
             counters: Counters::default(),
+            ids: BTreeMap::new(),
+            answers: BTreeMap::new(),
             trace: Trace { hash: seed, shape: 0, print },
             effects: Effects::default(),
             options,
@@ -154,7 +159,7 @@ impl<'a> World<'a> {
         }
     }
 
-    fn node(&mut self, id: NodeId) -> &mut SimNode {
+    pub(crate) fn node(&mut self, id: NodeId) -> &mut SimNode {
         &mut self.nodes[id.0 as usize - 1]
     }
 
@@ -172,8 +177,14 @@ impl<'a> World<'a> {
     }
 
     /// Runs until nothing is left to happen.
-    fn run(&mut self) {
-        while let Some(Reverse(Queued { time, event, .. })) = self.queue.pop() {
+    pub(crate) fn run(&mut self) {
+        self.run_until(u64::MAX);
+    }
+
+    /// Runs until virtual time `end`, or until nothing is left to happen.
+    pub(crate) fn run_until(&mut self, end: u64) {
+        while self.queue.peek().is_some_and(|Reverse(next)| next.time <= end) {
+            let Some(Reverse(Queued { time, event, .. })) = self.queue.pop() else { return };
             self.time = time;
             self.events += 1;
             if self.events > EVENTS_MAX {
@@ -187,7 +198,7 @@ impl<'a> World<'a> {
     }
 
     /// Reads every key once more, which also tells replicas what they missed, and judges.
-    fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         self.time = self.time.max(self.options.fault_end * TICK);
         let keys = self.options.keys;
         for key in (0..8).filter(|key| keys >> key & 1 == 1) {
@@ -465,6 +476,9 @@ impl<'a> World<'a> {
             if matches!(request.verb, Verb::Apply(_)) && request.verb.ballot().is_zero() {
                 self.counters.add("executed live", 1);
             }
+            if let Verb::PreAccept(pre_accept) = &request.verb {
+                self.ids.insert(crate::list_append::number_of_body(&pre_accept.txn.body), request.txn_id);
+            }
             let incarnation = self.node(node).incarnation;
             let groups = self.options.topology.voting_groups(request.scope.keys());
             self.ghost.on_request(node, incarnation, request, &groups);
@@ -535,6 +549,9 @@ impl<'a> World<'a> {
 
     fn synced(&mut self, node: NodeId, upto: usize) {
         let state = self.node(node);
+        if state.is_stalled {
+            return;
+        }
         state.sync_upto(upto);
         state.is_syncing = false;
         self.release(node);
@@ -560,7 +577,7 @@ impl<'a> World<'a> {
         }
     }
 
-    fn restart(&mut self, node: NodeId) {
+    pub(crate) fn restart(&mut self, node: NodeId) {
         self.trace.say(self.time, || format!("^^ {node} restarts"));
         let restarted = self.nodes[node.0 as usize - 1].restarted(&self.options, self.time);
         let applied = |store: &crate::node::SimStore| -> BTreeSet<TxnId> { applied_ids(store) };
@@ -576,6 +593,43 @@ impl<'a> World<'a> {
             self.store_turn(node, StoreId(store));
         }
         self.coordinator_turn(node);
+    }
+
+    // ---- scripts ----------------------------------------------------------------------------------------------------------
+
+    pub(crate) fn begin_scripted(&mut self, node: NodeId, reads: u8, appends: u8) -> u32 {
+        let event = self.events;
+        self.events += 1;
+        let begun = self.workload.scripted(&self.options, event, reads, appends);
+        let number = begun.request.0 as u32;
+        self.begin(node, begun);
+        number
+    }
+
+    pub(crate) fn release_held(&mut self, which: impl Fn(NodeId, NodeId, &Message) -> bool) {
+        let held = std::mem::take(&mut self.network.held);
+        let (free, held): (Vec<_>, Vec<_>) =
+            held.into_iter().partition(|(from, to, message)| which(*from, *to, message));
+        self.network.held = held;
+        for (from, to, message) in free {
+            self.after(1, Event::Deliver { from, to, message: Box::new(message) });
+        }
+    }
+
+    pub(crate) fn kill(&mut self, node: NodeId) {
+        self.node(node).crash();
+    }
+
+    pub(crate) fn stall_syncs(&mut self, node: NodeId, is_stalled: bool) {
+        self.node(node).is_stalled = is_stalled;
+        if !is_stalled {
+            self.node(node).is_syncing = false;
+            self.sync_soon(node);
+        }
+    }
+
+    pub(crate) fn shift_clock(&mut self, node: NodeId, micros: u64) {
+        self.node(node).clock_offset += micros;
     }
 
     // ---- clients ----------------------------------------------------------------------------------------------------------
@@ -604,6 +658,7 @@ impl<'a> World<'a> {
 
     fn client_answer(&mut self, request: RequestId, id: Option<TxnId>, outcome: &ClientOutcome) {
         self.trace.say(self.time, || format!("** op {} is {outcome:?}", request.0));
+        self.answers.insert(request.0 as u32, outcome.clone());
         match (id, outcome) {
             (Some(id), ClientOutcome::Applied { .. }) => self.ghost.on_success(id),
             (Some(id), ClientOutcome::NotApplied(_)) => self.ghost.on_failure(id),
