@@ -349,6 +349,3 @@ impl<L: Log> Handler<TakeDirty> for CommandStoreActor<L> {
         self.rows.take_dirty()
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -168,7 +168,9 @@ mod tests {
     }
 
     fn schema_of(version: u64) -> Vec<u8> {
-        Schema { version, ..Schema::new(3) }.encode()
+        let mut schema = Schema::new(3);
+        schema.version = version;
+        schema.encode()
     }
 
     #[test]

@@ -50,7 +50,7 @@ fn ring_from_files(config: &Config, id: NodeId) -> Result<KeyRing, Error> {
         return Ok(KeyRing::without_keys(cluster, id.0, ids.map(|id| id.0)));
     }
     let own = config.paths_of(id);
-    let admin = read(&own.admin_public_file, |text| keygen::parse_admin_public(text))?;
+    let admin = read(&own.admin_public_file, keygen::parse_admin_public)?;
     let signing = read_text(&own.key_file)?;
     let secrets = read(&own.ecdh_key_file, |text| keygen::parse_node_secrets(&signing, text))?;
     let now = unix_seconds();

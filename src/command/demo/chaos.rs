@@ -2,8 +2,6 @@
 
 use crate::Error;
 use crate::node::LocalCluster;
-use std::cell::RefCell;
-use std::rc::Rc;
 use std::time::Duration;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep_until};
@@ -13,18 +11,18 @@ use tracing::info;
 const AWAY: Duration = Duration::from_secs(2);
 
 /// Kills one node after the other, and starts each again.
-pub(super) struct Chaos {
+pub(super) struct Chaos<'a> {
     period: Duration,
-    cluster: Rc<RefCell<LocalCluster>>,
+    cluster: &'a mut LocalCluster,
     next_kill: Instant,
     victim: usize,
-    /// Killed, and when it may come back.
-    away: Option<(usize, Instant)>,
+    /// When whoever was killed may come back.
+    away: Option<Instant>,
     kills: u32,
 }
 
-impl Chaos {
-    pub(super) fn new(period: Duration, cluster: Rc<RefCell<LocalCluster>>) -> Self {
+impl<'a> Chaos<'a> {
+    pub(super) fn new(period: Duration, cluster: &'a mut LocalCluster) -> Self {
         let next_kill = Instant::now() + period;
         Self { period, cluster, next_kill, victim: 0, away: None, kills: 0 }
     }
@@ -33,40 +31,36 @@ impl Chaos {
         self.kills
     }
 
-    /// Waits for the next thing to do and does it. A future dropped while it waits has done nothing.
-    pub(super) async fn step(&mut self) -> Result<(), Error> {
-        match self.away {
-            Some((_, back)) => {
-                sleep_until(back).await;
-                self.heal().await
-            }
-            None => {
-                sleep_until(self.next_kill).await;
-                self.kill().await;
-                Ok(())
-            }
+    /// Waits for the next thing to do; may be dropped and asked again.
+    pub(super) async fn wait(&self) {
+        sleep_until(self.away.unwrap_or(self.next_kill)).await;
+    }
+
+    /// Does what [`Chaos::wait`] has waited for; must not be dropped half-way.
+    pub(super) async fn act(&mut self) -> Result<(), Error> {
+        if self.away.is_some() {
+            return self.heal().await;
         }
+        self.kill().await;
+        Ok(())
     }
 
     /// Starts whoever is away.
     pub(super) async fn heal(&mut self) -> Result<(), Error> {
         self.away = None;
-        self.cluster.borrow_mut().start_all().await
+        self.cluster.start_all().await
     }
 
     async fn kill(&mut self) {
         let index = self.victim;
-        let (node, count) = {
-            let mut cluster = self.cluster.borrow_mut();
-            (cluster.take(index), cluster.len())
-        };
-        self.victim = (index + 1) % count;
-        self.away = Some((index, Instant::now() + AWAY));
+        let node = self.cluster.take(index);
+        self.victim = (index + 1) % self.cluster.len();
+        self.away = Some(Instant::now() + AWAY);
         self.next_kill = Instant::now() + self.period.max(AWAY);
         if let Some(node) = node {
             info!(node = index + 1, "killing node {}", index + 1);
             self.kills += 1;
-            // if the load ends meanwhile, the thread goes on to its end by itself
+            // a thread that cannot be joined has ended all the same
             let _ = spawn_blocking(move || node.kill()).await;
         }
     }

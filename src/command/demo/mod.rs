@@ -11,9 +11,7 @@ use crate::node::{Figures, LocalCluster, NodeReport, Prober, abort_on_panic};
 use chaos::Chaos;
 use report::Summary;
 use screen::{Screen, Stop};
-use std::cell::RefCell;
 use std::path::Path;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::spawn_blocking;
@@ -88,9 +86,8 @@ async fn demonstrate(args: &Args, dir: &Path) -> Result<u8, Error> {
     cluster.wait_linked(LINK_PATIENCE).await?;
     let contacts = cluster.contacts();
     tell(args, &report::how_to_connect(&contacts));
-    let cluster = Rc::new(RefCell::new(cluster));
     let stop = Stop::on_signal();
-    let loaded = load(args, &contacts, &cluster, &stop).await;
+    let loaded = load(args, &contacts, &mut cluster, &stop).await;
     let code = match &loaded {
         Ok(summary) => {
             say(&summary.print(args.format));
@@ -102,24 +99,16 @@ async fn demonstrate(args: &Args, dir: &Path) -> Result<u8, Error> {
         tell(args, &format!("{}still running; Ctrl-C ends it\n", report::how_to_connect(&contacts)));
         Stop::again().await;
     }
-    let cluster = Rc::into_inner(cluster).map(RefCell::into_inner);
-    if let Some(cluster) = cluster {
-        let stopped = spawn_blocking(move || cluster.stop()).await;
-        let in_time = stopped.map_err(|error| Error::Failed(format!("stopping the nodes: {error}")))??;
-        if !in_time {
-            tracing::warn!("some transactions were still under way when the nodes stopped");
-        }
+    let stopped = spawn_blocking(move || cluster.stop()).await;
+    let in_time = stopped.map_err(|error| Error::Failed(format!("stopping the nodes: {error}")))??;
+    if !in_time {
+        tracing::warn!("some clients were still waiting for an answer when the nodes stopped");
     }
     loaded.map(|_| code)
 }
 
 /// Loads the bank, runs the mix, checks the books.
-async fn load(
-    args: &Args,
-    contacts: &[String],
-    cluster: &Rc<RefCell<LocalCluster>>,
-    stop: &Stop,
-) -> Result<Summary, Error> {
+async fn load(args: &Args, contacts: &[String], cluster: &mut LocalCluster, stop: &Stop) -> Result<Summary, Error> {
     let (init, run, check) = workloads(args, contacts);
     let mut screen = Screen::new(args.format, stop.clone());
     let loading = simplebank::init(&init, &mut screen);
@@ -128,11 +117,11 @@ async fn load(
         () = stop.wait() => return Err(Error::Failed("stopped before the bank was loaded".to_owned())),
     };
     let ledger = Arc::new(run.target.ledger()?);
-    let chaos = args.kill_every.map(|period| Chaos::new(period, Rc::clone(cluster)));
+    let chaos = args.kill_every.map(|period| Chaos::new(period, cluster));
     let (run, kills) = run_under(&run, &ledger, &mut screen, chaos).await?;
     screen.close();
     let check = check_books(&check, &ledger, &mut screen).await?;
-    let figures = figures(&cluster.borrow().reports().await);
+    let figures = figures(&cluster.reports().await);
     Ok(Summary { run, check, kills, figures })
 }
 
@@ -141,7 +130,7 @@ async fn run_under(
     args: &RunArgs,
     ledger: &Arc<Ledger>,
     screen: &mut Screen,
-    chaos: Option<Chaos>,
+    chaos: Option<Chaos<'_>>,
 ) -> Result<(RunReport, u32), Error> {
     let Some(mut chaos) = chaos else { return Ok((simplebank::run(args, ledger, screen).await?, 0)) };
     let report = {
@@ -150,8 +139,10 @@ async fn run_under(
         loop {
             tokio::select! {
                 report = &mut running => break report?,
-                step = chaos.step() => step?,
+                () = chaos.wait() => {}
             }
+            // the clients go on meanwhile; a start that was given up half-way would hold the directory
+            chaos.act().await?;
         }
     };
     chaos.heal().await?;

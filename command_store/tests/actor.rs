@@ -1,10 +1,17 @@
 //! What leaves a store, and when.
 
-use super::*;
-use crate::{ProgressConfig, Slices, StoreConfig};
-use actix::System;
+use actix::{Actor, Addr, Context, Handler, Message, System};
+use command_store::actor::{CommandStoreActor, Durable, Loaded, Log, Position, Rows, StoreReplies, StoreSeams};
+use command_store::{CommandStore, ProgressConfig, Slices, StoreConfig, StoreInput};
 use protocol::message::{PreAccept, Request, Verb};
-use protocol::{Blob, Epoch, Execution, Hlc, Route, Scope, TableId, Topology, Txn, TxnKind, TxnShape};
+use protocol::{
+    Blob, Bytes, Chase, Command, CommandDiff, Epoch, Execution, Hlc, Inbox, Key, Micros, NoHooks, NodeClock, NodeId,
+    Now, Route, Scope, Semantics, StoreId, TableId, Tell, Ticket, Timestamp, Token, Topology, Txn, TxnId, TxnKind,
+    TxnShape,
+};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
 
 /// Appends into a list, or fails.
 #[derive(Default)]
@@ -87,8 +94,8 @@ impl Handler<Listen> for Ear {
 }
 
 struct Stage {
-    store: actix::Addr<CommandStoreActor<FakeLog>>,
-    ear: actix::Addr<Ear>,
+    store: Addr<CommandStoreActor<FakeLog>>,
+    ear: Addr<Ear>,
     log: Rc<RefCell<FakeLog>>,
     failures: Rc<RefCell<Vec<String>>>,
 }
@@ -96,7 +103,7 @@ struct Stage {
 const WALL: u64 = 1_000_000_000;
 
 fn stage(log: FakeLog) -> Stage {
-    let topology = Topology::ring(Epoch(1), &[(NodeId(1), protocol::Token(i64::MAX))]).expect("one node");
+    let topology = Topology::ring(Epoch(1), &[(NodeId(1), Token(i64::MAX))]).expect("one node");
     let config = StoreConfig {
         node: NodeId(1),
         store: StoreId(0),
