@@ -8,10 +8,11 @@ use actix::Addr;
 use command_store::actor::{CommandStoreActor, Position, TakeDirty};
 use journal::{Journal, Lsn, RowChange, RowCheckpoint};
 use protocol::{Bytes, Key};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{Notify, oneshot, watch};
+use tokio::time::timeout;
 use tracing::{debug, error};
 
 /// Changes handed over at once.
@@ -26,6 +27,10 @@ pub(crate) struct Checkpointer {
     pub(crate) stores: Vec<Addr<CommandStoreActor<NodeLog>>>,
     pub(crate) log: Rc<RefCell<NodeLog>>,
     pub(crate) news: watch::Receiver<Durability>,
+    /// Rings when the node stops.
+    pub(crate) end: Notify,
+    /// Rows were taken from the stores and did not arrive: a marker would vouch for what is not there.
+    pub(crate) has_failed: Cell<bool>,
 }
 
 /// Rows that changed, and the positions between which they were taken.
@@ -38,13 +43,15 @@ struct Taken {
 }
 
 impl Checkpointer {
-    /// Takes a checkpoint every `period` until it fails; a failed one costs time at the next start, and nothing else.
+    /// Takes a checkpoint every `period` until it fails or the node stops; a failed one costs time at the next start, and nothing else.
+    ///
+    /// Must not be dropped half-way, since rows are taken from the stores only once.
     pub(crate) async fn run(self: Rc<Self>, period: Duration) {
-        loop {
-            tokio::time::sleep(period).await;
+        while timeout(period, self.end.notified()).await.is_err() {
             match self.take_one().await {
                 Ok(rows) => debug!(rows, "row checkpoint"),
                 Err(error) => {
+                    self.has_failed.set(true);
                     return error!("no more row checkpoints, so the next start replays more of the journal: {error}");
                 }
             }
@@ -101,6 +108,9 @@ impl Checkpointer {
         let taken = self.take().await?;
         let journal = self.log.borrow_mut().take();
         journal.map_or(Ok(()), Journal::close).map_err(failed)?;
+        if self.has_failed.get() {
+            return Ok(());
+        }
         self.hand_over(taken).await?;
         self.checkpoint.close().map_err(failed)
     }

@@ -29,7 +29,7 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::task::{JoinHandle, spawn_local};
 use tokio::time::{Instant, sleep, timeout_at};
 use tracing::info;
@@ -61,6 +61,7 @@ pub struct Node {
     peer_address: SocketAddr,
     link_tasks: Vec<JoinHandle<()>>,
     tasks: Vec<JoinHandle<()>>,
+    checkpointing: JoinHandle<()>,
     checkpointer: Rc<Checkpointer>,
     lock: DirLock,
 }
@@ -119,9 +120,11 @@ impl Node {
             stores: cast.stores.clone(),
             log: Rc::clone(&ground.log),
             news: found.news.clone(),
+            end: Notify::new(),
+            has_failed: Cell::new(false),
         });
         let mut tasks = ground.tasks(&cast, &backend, found.news);
-        tasks.push(spawn_local(Rc::clone(&checkpointer).run(ground.config.rows.checkpoint_period)));
+        let checkpointing = spawn_local(Rc::clone(&checkpointer).run(ground.config.rows.checkpoint_period));
         let door = FrameDoor { switch: cast.switch.recipient(), counters: Rc::clone(&ground.counters) };
         tasks.push(spawn_local(async move { peers.listener.run(door).await }));
         let node = Self {
@@ -134,6 +137,7 @@ impl Node {
             peer_address: peers.address,
             link_tasks: peers.tasks,
             tasks,
+            checkpointing,
             checkpointer,
             lock: found.lock,
         };
@@ -179,6 +183,9 @@ impl Node {
             // a peer that does not read loses what it would have lost in a crash
             let _ = timeout_at(patience, task).await;
         }
+        self.checkpointer.end.notify_one();
+        // it holds the checkpointer, and gives it back by ending
+        let _ = self.checkpointing.await;
         for task in &self.tasks {
             task.abort();
         }
