@@ -10,6 +10,8 @@
 //! `Transitive`. *Source*: [SPEC 5.1 to 5.5].
 
 mod deps;
+#[cfg(test)]
+mod model;
 mod ready;
 mod witness;
 
