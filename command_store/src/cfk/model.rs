@@ -195,11 +195,14 @@ impl Pair {
                     self.naive.waiting.insert(id, at);
                 }
             }
-            Op::Wake => {
-                prop_assert_eq!(self.cfk.wake(), self.naive.wake());
-                prop_assert_eq!(self.cfk.has_waiting(), !self.naive.waiting.is_empty());
-            }
+            Op::Wake => self.wake()?,
         }
+        Ok(())
+    }
+
+    fn wake(&mut self) -> Result<(), TestCaseError> {
+        prop_assert_eq!(self.cfk.wake(), self.naive.wake());
+        prop_assert_eq!(self.cfk.has_waiting(), !self.naive.waiting.is_empty());
         Ok(())
     }
 
@@ -227,7 +230,7 @@ impl Pair {
         let at = if is_kept { before.at } else { self.time(index, late) };
         let has_deps =
             !matches!(status, EntryStatus::PreAccepted | EntryStatus::NotAccepted | EntryStatus::Invalidated);
-        let new_deps = || if is_at_least_stable(&before) { before.deps.clone() } else { Some(self.deps(id, at, deps)) };
+        let new_deps = || if is_at_least_stable(&before) { before.deps.clone() } else { Some(self.deps(id, deps)) };
         is_legal.then(|| Entry {
             id,
             status,
@@ -247,11 +250,13 @@ impl Pair {
         Timestamp::new(Epoch(1), Hlc(id.hlc().0 + late), 0, NodeId(100 + index as u32))
     }
 
-    fn deps(&self, id: TxnId, at: Timestamp, (chosen, unstable): (u32, u32)) -> DepSet {
+    fn deps(&self, id: TxnId, (chosen, unstable): (u32, u32)) -> DepSet {
         let is_chosen = |index: usize| chosen >> index & 1 == 1;
-        let others = self.ids.iter().enumerate().filter(|(index, other)| {
-            is_chosen(*index) && **other != id && other.as_timestamp() < at && id.witnesses(**other)
-        });
+        let others = self
+            .ids
+            .iter()
+            .enumerate()
+            .filter(|(index, other)| is_chosen(*index) && **other != id && id.witnesses(**other));
         DepSet::from_entries(others.map(|(index, id)| Dep { id: *id, unstable: unstable >> index & 1 == 1 }).collect())
     }
 
@@ -330,5 +335,9 @@ proptest! {
                 pair.compare()?;
             }
         }
+        for index in 0..POOL {
+            pair.step(&Op::Wait { index })?;
+        }
+        pair.wake()?;
     }
 }
