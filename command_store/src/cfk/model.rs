@@ -251,13 +251,15 @@ impl Pair {
     }
 
     fn deps(&self, id: TxnId, (chosen, unstable): (u32, u32)) -> DepSet {
-        let is_chosen = |index: usize| chosen >> index & 1 == 1;
+        let is_chosen = |index: usize| (chosen >> index) & 1 == 1;
         let others = self
             .ids
             .iter()
             .enumerate()
             .filter(|(index, other)| is_chosen(*index) && **other != id && id.witnesses(**other));
-        DepSet::from_entries(others.map(|(index, id)| Dep { id: *id, unstable: unstable >> index & 1 == 1 }).collect())
+        DepSet::from_entries(
+            others.map(|(index, id)| Dep { id: *id, unstable: (unstable >> index) & 1 == 1 }).collect(),
+        )
     }
 
     /// Every bound at which an answer may change.
