@@ -198,6 +198,7 @@ fn spec_2_4_recovery_of_an_unheard_votes_but_never_fast() {
 #[test]
 fn spec_2_4_a_proposal_is_stored_at_its_ballot_beside_the_definition() {
     let mut replica = Replica::new();
+    replica.vote(id(X - 10));
     replica.vote(id(X));
     replica.vote(id(X + 2));
     let reply = replica.proposal(id(X), accept(ballot(1), time(X + 5), deps(&[id(X - 10)])));
