@@ -24,7 +24,7 @@ impl Slices {
     /// The store that owns `routing`.
     pub fn store_of(&self, routing: RoutingKey) -> StoreId {
         let place = (routing.token.0 as u64) ^ (1 << 63);
-        StoreId((u128::from(place) * u128::from(self.count) >> 64) as u16)
+        StoreId(((u128::from(place) * u128::from(self.count)) >> 64) as u16)
     }
 
     /// The stores that own any of `keys`, ascending.

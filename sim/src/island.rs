@@ -80,13 +80,17 @@ impl Islands {
 fn draw(options: &Options, rng: &mut Rng, is_live: bool) -> Reach {
     use DoomedPhase::{Accept, Commit, Execute, NotAccept, Persist, PreAccept};
     let first = if is_live { PreAccept } else { NotAccept };
-    if options.is_duel {
+    if options.hears_bare_quorum {
         // every proposal is seen by some, and every recovery hears a bare quorum
         let reached = if is_live { options.node_ids().into_iter().collect() } else { bare_quorum(options, rng) };
         let doom = rng.percent(90).then(|| if is_live || rng.percent(50) { Accept } else { NotAccept });
         return Reach { reached, doom };
     }
-    let phases = [first, Accept, Commit, Execute, Persist];
+    let phases = if options.is_duel {
+        [Accept, first, Accept, Accept, Commit]
+    } else {
+        [first, Accept, Commit, Execute, Persist]
+    };
     let doom = rng.percent(75).then(|| phases[rng.index(5)]);
     Reach { reached: one_side(options, rng), doom }
 }

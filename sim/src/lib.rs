@@ -21,5 +21,5 @@ pub use hooks::SimHooks;
 pub use options::{Generator, Layout, Options, Overrides};
 pub use protocol::Mutant;
 pub use report::{Counters, SeedReport, Summary, Violation};
-pub use script::{Ruling, Script, Setting};
+pub use script::{Ruling, Script, Sent, Setting};
 pub use world::run_seed;

@@ -46,7 +46,9 @@ impl Network {
                     self.held.push((from, to, message.clone()));
                     return Vec::new();
                 }
-                Ruling::Repeat(copies) => return (0..u64::from(copies)).map(|copy| 1 + copy * 7).collect(),
+                Ruling::Repeat { copies, first, apart } => {
+                    return (0..u64::from(copies)).map(|copy| first + copy * apart).collect();
+                }
             }
         }
         if from == to {

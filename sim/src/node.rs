@@ -17,7 +17,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(crate) enum Record {
     /// A delta of a store, and the store's batch it belongs to.
-    Delta(StoreId, Lsn, TxnId, CommandDiff),
+    Delta(StoreId, Lsn, TxnId, Box<CommandDiff>),
     /// A reservation of the node's clock.
     Reserved(Hlc),
 }

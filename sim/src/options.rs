@@ -131,6 +131,8 @@ pub struct Options {
     pub(crate) progress: u64,
     pub(crate) timeout: u64,
     pub(crate) expire: u64,
+    /// Ticks after which a client is told that the outcome is unknown.
+    pub(crate) deadline: u64,
     pub(crate) fault_end: u64,
     pub(crate) is_medium: bool,
     pub(crate) is_fast: bool,
@@ -143,6 +145,8 @@ pub struct Options {
     pub(crate) island: NodeSet,
     /// Coordinations die while proposing.
     pub(crate) is_duel: bool,
+    /// In a duel every recovery hears a bare quorum, not one side.
+    pub(crate) hears_bare_quorum: bool,
 }
 
 impl Options {
@@ -211,6 +215,7 @@ impl Options {
             progress: [25, 60, 150, 500][rng.index(4)],
             timeout: [30, 60, 150][rng.index(3)],
             expire: if rng.percent(20) { 100 } else { 1 << 40 },
+            deadline: 1500,
             fault_end: if is_calm { 0 } else { 400 + rng.below(1200) },
             is_medium: !rng.percent(10),
             is_fast: !rng.percent(10),
@@ -222,6 +227,7 @@ impl Options {
             is_cut: rng.percent(30),
             island: NodeSet::new(),
             is_duel: false,
+            hears_bare_quorum: false,
         }
     }
 
@@ -271,7 +277,9 @@ impl Options {
 
     fn make_duel(&mut self, rng: &mut Rng) {
         self.is_duel = true;
-        (self.keys, self.skew, self.read_percent) = (1, 60, 0);
+        self.hears_bare_quorum = rng.percent(60);
+        let skew = if self.hears_bare_quorum { 60 } else { 200 };
+        (self.keys, self.skew, self.read_percent) = (1, skew, 0);
         (self.progress, self.timeout) = (15, 20);
         self.fault_end = 600 + rng.below(600);
     }
@@ -326,7 +334,7 @@ impl Options {
             slow_pre_accept: ticks(self.timeout),
             slow_read: ticks(self.timeout),
             rpc_timeout: ticks(self.timeout * 3 / 2),
-            client_deadline: ticks(1500),
+            client_deadline: ticks(self.deadline),
             fast_path: self.is_fast,
             medium_path: self.is_medium,
             thrifty_stable: self.is_thrifty,

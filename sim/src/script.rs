@@ -3,12 +3,12 @@
 //! Everything runs through the same world, machines, ghosts and judge as a drawn run; only chance is replaced by the script.
 
 use crate::checker::Rng;
-use crate::list_append::versions;
+use crate::list_append::{observations, versions};
 use crate::options::{Generator, Layout, Options, Overrides, TICK};
 use crate::report::{Counters, Violation};
 use crate::world::World;
 use protocol::message::Message;
-use protocol::{Ballot, ClientOutcome, Command, NodeId, TxnId};
+use protocol::{Ballot, Chase, ClientOutcome, Command, Mutant, NodeId, Route, Scope, TxnId};
 
 /// What a script does to a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,8 +19,28 @@ pub enum Ruling {
     Drop,
     /// Keeps it until it is released.
     Hold,
-    /// Delivers it this often, the copies some ticks apart.
-    Repeat(u32),
+    /// Delivers it this often.
+    Repeat {
+        /// How often.
+        copies: u32,
+        /// Ticks until the first copy arrives.
+        first: u64,
+        /// Ticks between the copies.
+        apart: u64,
+    },
+}
+
+/// A message that a node has sent, whatever became of it.
+#[derive(Clone, Debug)]
+pub struct Sent {
+    /// When, in ticks.
+    pub at: u64,
+    /// By whom.
+    pub from: NodeId,
+    /// To whom.
+    pub to: NodeId,
+    /// The message.
+    pub message: Message,
 }
 
 pub(crate) type Rule = Box<dyn FnMut(NodeId, NodeId, &Message) -> Ruling>;
@@ -44,6 +64,12 @@ pub struct Setting {
     pub expire: u64,
     /// Ticks before the progress log chases a transaction.
     pub progress: u64,
+    /// Ticks after which a client is told that the outcome is unknown.
+    pub deadline: u64,
+    /// A planted bug, to see the script's own checks fail.
+    pub mutant: Option<Mutant>,
+    /// Prints everything that happens to standard error.
+    pub is_traced: bool,
 }
 
 impl Default for Setting {
@@ -57,6 +83,9 @@ impl Default for Setting {
             is_fast: true,
             expire: 1 << 40,
             progress: 500,
+            deadline: 1500,
+            mutant: None,
+            is_traced: false,
         }
     }
 }
@@ -69,8 +98,12 @@ pub struct Script {
 impl Script {
     /// A cluster at rest.
     pub fn new(setting: Setting) -> Self {
-        let overrides =
-            Overrides { generator: Some(Generator::Calm), layout: Some(setting.layout), ..Overrides::default() };
+        let overrides = Overrides {
+            generator: Some(Generator::Calm),
+            layout: Some(setting.layout),
+            mutant: setting.mutant,
+            ..Overrides::default()
+        };
         let options = Options::draw(&mut Rng::from_seed(7), &overrides);
         let options = Options {
             store_count: setting.store_count,
@@ -84,6 +117,7 @@ impl Script {
             timeout: 50,
             expire: setting.expire,
             progress: setting.progress,
+            deadline: setting.deadline,
             is_medium: true,
             is_fast: setting.is_fast,
             is_elided: setting.is_elided,
@@ -92,7 +126,11 @@ impl Script {
             is_eager: false,
             ..options
         };
-        Self { world: World::new(7, options, None) }
+        let print: Option<&'static mut dyn FnMut(&str)> =
+            if setting.is_traced { Some(Box::leak(Box::new(|line: &str| eprintln!("{line}")))) } else { None };
+        let mut world = World::new(7, options, print);
+        world.sent = Some(Vec::new());
+        Self { world }
     }
 
     /// Judges every message from now on with `rule`.
@@ -121,6 +159,23 @@ impl Script {
         self.world.begin_scripted(NodeId(node), reads, appends)
     }
 
+    /// Delivers a message of the script's own making; the answer goes to `from`.
+    pub fn deliver(&mut self, from: u32, to: u32, message: Message) {
+        self.world.deliver_soon(NodeId(from), NodeId(to), message);
+    }
+
+    /// Lets `node` look after a transaction now, with what it knows of it: nothing but its keys, if it never heard of it.
+    pub fn chase(&mut self, node: u32, number: u32) {
+        let Some(txn_id) = self.txn_id(number) else { return };
+        let known = self.commands(node, number).into_iter().find(|command| command.route().is_some());
+        let keys = self.world.ghost.txns.get(&txn_id).and_then(|txn| txn.route.as_ref()).map(Route::participants);
+        let Some(scope) = known.as_ref().and_then(|command| command.scope().cloned()).or(keys.map(Scope::Part)) else {
+            return;
+        };
+        let txn = known.and_then(|command| command.txn().cloned());
+        self.world.chase_scripted(NodeId(node), Chase { txn_id, scope, txn, attempt: 0 });
+    }
+
     /// Runs until nothing is left to happen.
     pub fn run(&mut self) {
         self.world.run();
@@ -146,9 +201,9 @@ impl Script {
         self.world.stall_syncs(NodeId(node), is_stalled);
     }
 
-    /// Shifts the wall clock of `node` by `ticks` from now on.
-    pub fn shift_clock(&mut self, node: u32, ticks: u64) {
-        self.world.shift_clock(NodeId(node), ticks * TICK);
+    /// Shifts the wall clock of `node` by `ticks` from now on, back if negative.
+    pub fn shift_clock(&mut self, node: u32, ticks: i64) {
+        self.world.shift_clock(NodeId(node), ticks * TICK as i64);
     }
 
     /// The coordination of transaction `number` at ballot zero dies.
@@ -171,6 +226,19 @@ impl Script {
     /// Whether the client was told that it took effect.
     pub fn is_applied(&self, number: u32) -> bool {
         matches!(self.answer(number), Some(ClientOutcome::Applied { .. }))
+    }
+
+    /// The lists a transaction read, by key, once its client was told that it took effect.
+    pub fn reads(&self, number: u32) -> Option<Vec<(u32, Vec<u32>)>> {
+        match self.world.answers.get(&number)? {
+            ClientOutcome::Applied { result, .. } => Some(observations(result)),
+            _ => None,
+        }
+    }
+
+    /// Every message sent so far, in order.
+    pub fn sent(&self) -> &[Sent] {
+        self.world.sent.as_deref().unwrap_or_default()
     }
 
     /// What `node` knows of a transaction, at each of its stores that knows anything.

@@ -62,10 +62,9 @@ impl<H: Hooks> CommandStore<H> {
             self.take(turn, input);
         }
         self.loading.reloaded.push_back(id);
-        if self.loading.reloaded.len() > RELOADED_MAX {
-            if let Some(oldest) = self.loading.reloaded.pop_front() {
-                self.forget(oldest);
-            }
+        let is_full = self.loading.reloaded.len() > RELOADED_MAX;
+        if is_full && let Some(oldest) = self.loading.reloaded.pop_front() {
+            self.forget(oldest);
         }
     }
 }

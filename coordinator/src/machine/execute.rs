@@ -73,8 +73,9 @@ impl Executing {
                 }
             }
             ReplyVerb::ReadSuperseded(_) => {
-                if !self.ask_another(subject, env, Some(from)) {
-                    // everybody has applied it: somebody else ran it
+                let is_left = self.ask_another(subject, env, Some(from));
+                // everybody has applied it: somebody else ran it
+                if !is_left {
                     return subject.preempted(env);
                 }
             }

@@ -176,6 +176,7 @@ pub struct Coordinator<H> {
     /// At most one coordination of a transaction runs at a node.
     by_txn: FxHashMap<TxnId, Ballot>,
     due: BTreeSet<(Micros, CoordinationId)>,
+    /// Coordinations a client waits for; spreading an outcome counts no more.
     live_count: usize,
     durable: DurableTellings,
 }
@@ -320,7 +321,11 @@ impl<H: Hooks> Coordinator<H> {
             hooks: &self.hooks,
             durable: &mut self.durable,
         };
-        match with(coordination.phase, &mut coordination.subject, &mut env) {
+        let was_waited_for = coordination.subject.client.is_some();
+        let step = with(coordination.phase, &mut coordination.subject, &mut env);
+        let is_waited_for = coordination.subject.client.is_some() && !matches!(step, Step::End);
+        self.live_count -= usize::from(was_waited_for && !is_waited_for);
+        match step {
             Step::Stay(phase) | Step::Enter(phase) => {
                 let new_id = (id.0, coordination.subject.ballot);
                 let due = phase.due();
@@ -335,7 +340,6 @@ impl<H: Hooks> Coordinator<H> {
             Step::End => {
                 self.due.remove(&(coordination.due, id));
                 self.by_txn.remove(&id.0);
-                self.live_count -= usize::from(coordination.subject.is_live());
             }
         }
     }
@@ -344,7 +348,7 @@ impl<H: Hooks> Coordinator<H> {
         if let Some(coordination) = self.coordinations.remove(&id) {
             self.due.remove(&(coordination.due, id));
             self.by_txn.remove(&id.0);
-            self.live_count -= usize::from(coordination.subject.is_live());
+            self.live_count -= usize::from(coordination.subject.client.is_some());
         }
     }
 }

@@ -25,7 +25,6 @@ pub(super) struct Subject {
     /// The highest ballot heard of.
     pub(super) highest_promise: Ballot,
     pub(super) restarts: u32,
-    is_live: bool,
 }
 
 impl Subject {
@@ -49,7 +48,6 @@ impl Subject {
             known_at: None,
             highest_promise: Ballot::ZERO,
             restarts: 0,
-            is_live: true,
         }
     }
 
@@ -66,18 +64,12 @@ impl Subject {
             known_at: None,
             highest_promise: Ballot::ZERO,
             restarts: 0,
-            is_live: false,
         }
     }
 
     /// Somebody has promised `ballot`.
     pub(super) fn heard_promise(&mut self, ballot: Ballot) {
         self.highest_promise = self.highest_promise.max(ballot);
-    }
-
-    /// Whether it was begun here.
-    pub(super) fn is_live(&self) -> bool {
-        self.is_live
     }
 
     /// Widens what is known of it.
