@@ -204,6 +204,10 @@ impl<'a> World<'a> {
             }
             self.take(event);
         }
+        if end != u64::MAX {
+            // nothing happens until then, and a script may ask what time it is
+            self.time = self.time.max(end);
+        }
     }
 
     /// Reads every key once more, which also tells replicas what they missed, and judges.
