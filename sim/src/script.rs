@@ -64,6 +64,8 @@ pub struct Setting {
     pub expire: u64,
     /// Ticks before the progress log chases a transaction.
     pub progress: u64,
+    /// Ticks after which a vote or a reader is slow; half as much again, and everything unanswered is sent again.
+    pub timeout: u64,
     /// Ticks after which a client is told that the outcome is unknown.
     pub deadline: u64,
     /// A planted bug, to see the script's own checks fail.
@@ -83,6 +85,7 @@ impl Default for Setting {
             is_fast: true,
             expire: 1 << 40,
             progress: 500,
+            timeout: 50,
             deadline: 1500,
             mutant: None,
             is_traced: false,
@@ -114,7 +117,7 @@ impl Script {
             base: 1,
             sync: 0,
             skew: 0,
-            timeout: 50,
+            timeout: setting.timeout,
             expire: setting.expire,
             progress: setting.progress,
             deadline: setting.deadline,
