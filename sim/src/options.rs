@@ -340,6 +340,7 @@ impl Options {
             thrifty_stable: self.is_thrifty,
             eager_recovery: self.is_eager,
             inform_delay: ticks(2),
+            max_clock_skew: Micros::from_secs(3600),
             ..CoordinatorConfig::new(node, Arc::clone(&self.topology))
         }
     }

@@ -54,17 +54,3 @@ fn twenty_thousand_operations_are_judged_whole_and_one_stale_read_is_found() {
     judge(500);
     judge(20_000);
 }
-
-#[test]
-#[ignore = "one million operations: run in release, to measure"]
-fn a_million_operations_are_judged_whole_and_one_stale_read_is_found() {
-    judge(1_000_000);
-}
-
-#[test]
-#[ignore = "one million histories: run in release, to measure"]
-fn a_million_tiny_histories_agree_with_brute_force() {
-    let (report, time) = timed(|| sim::checker::self_test(1_000_000, 1));
-    println!("{report}in {time:?}");
-    assert!(report.is_clean(), "{report}");
-}

@@ -74,6 +74,12 @@ fn a_rejected_mark_lost_on_reack_is_caught() {
 }
 
 #[test]
+fn medium_dependencies_of_one_vote_are_caught() {
+    // a dependency that is missing at some replicas may show first as transactions that wait for each other
+    killed(Mutant::MediumDepsNotMerged, Generator::Swarm, None, 5000, &["I1", "I2", "I4", "I7", "T-DSG", "L1"]);
+}
+
+#[test]
 fn a_vote_counted_twice_is_caught() {
     killed(Mutant::DoubleCount, Generator::Swarm, None, 300, &["I8"]);
 }

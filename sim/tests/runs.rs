@@ -20,7 +20,8 @@ fn sim_swarm_is_clean() {
 #[test]
 fn sim_island_is_clean_and_recovers() {
     let summary = clean(Generator::Island, 300);
-    for branch in ["FoundAccepted", "FoundCommitted", "FoundStable", "FoundApplied", "ProposedAtId", "RejectedByVotes"] {
+    for branch in ["FoundAccepted", "FoundCommitted", "FoundStable", "FoundApplied", "ProposedAtId", "RejectedByVotes"]
+    {
         assert!(summary.counters.get(&format!("recovery {branch}")) > 0, "{branch}");
     }
 }

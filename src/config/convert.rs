@@ -122,6 +122,7 @@ impl Config {
             rpc_timeout: micros(timeouts.rpc_timeout),
             client_deadline: micros(timeouts.client_deadline),
             inform_delay: micros(timeouts.inform_delay),
+            max_clock_skew: self.max_clock_skew(),
             attempts_max: limits.attempts_max,
             in_flight_max: limits.in_flight_max,
             fast_path: paths.fast_path,

@@ -62,6 +62,8 @@ pub struct CoordinatorConfig {
     pub eager_recovery: bool,
     /// Stored outcomes are told in batches, at most this much later.
     pub inform_delay: Micros,
+    /// A vote for a time further in the future than this counts as failed: one fast clock must not drag the others along.
+    pub max_clock_skew: Micros,
 }
 
 impl CoordinatorConfig {
@@ -81,6 +83,7 @@ impl CoordinatorConfig {
             thrifty_stable: true,
             eager_recovery: false,
             inform_delay: Micros::from_millis(5),
+            max_clock_skew: Micros::from_secs(10),
         }
     }
 }

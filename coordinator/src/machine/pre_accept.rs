@@ -44,6 +44,10 @@ impl PreAccepting {
         verb: ReplyVerb,
     ) -> Step {
         match verb {
+            ReplyVerb::PreAcceptOk(ok) if is_far_ahead(ok.witnessed_at, env) => {
+                env.note(Note::ClockSkew);
+                self.tracker.fail(from);
+            }
             ReplyVerb::PreAcceptOk(ok) => {
                 let is_for_id = ok.witnessed_at == subject.txn_id.as_timestamp();
                 if self.tracker.vote(from, is_for_id) {
@@ -129,6 +133,11 @@ impl PreAccepting {
         let voters = voters.take(if first_only { 1 } else { usize::MAX });
         voters.fold(Deps::NONE, |all, (_, ok)| all.union(&ok.deps))
     }
+}
+
+/// Whether a replica's clock is too far ahead for its vote to be taken up.
+fn is_far_ahead<H>(witnessed_at: Timestamp, env: &Env<'_, H>) -> bool {
+    witnessed_at.hlc().0 > env.hlc.read(env.now).0 + env.config.max_clock_skew.0
 }
 
 impl Proposal {
