@@ -14,7 +14,8 @@ import tempfile
 import time
 import unittest
 
-from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ExecutionProfile
+from cassandra import Unavailable
+from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ExecutionProfile, NoHostAvailable
 from cassandra.policies import WhiteListRoundRobinPolicy
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -107,6 +108,18 @@ def connect(nodes, host, version):
     return cluster, cluster.connect()
 
 
+def once_linked(session, text):
+    """Runs the first statement of a session: a node that is up may still be connecting to the others, and refuses until it has."""
+    deadline = time.monotonic() + START_MAX_S
+    while True:
+        try:
+            return session.execute(text)
+        except NoHostAvailable as error:
+            refused = all(isinstance(reason, Unavailable) for reason in error.errors.values())
+            if not error.errors or not refused or time.monotonic() > deadline:
+                raise
+
+
 def let(name, id, kind="CHECKING"):
     return f"LET {name} = (SELECT balance FROM accounts WHERE id={id} AND kind='{kind}');"
 
@@ -154,7 +167,7 @@ class Bank:
             cls.sessions.append(session)
         first = cls.sessions[0]
         replication = "{'class': 'SimpleStrategy', 'replication_factor': 3}"
-        first.execute(f"CREATE KEYSPACE {cls.keyspace} WITH replication = {replication}")
+        once_linked(first, f"CREATE KEYSPACE {cls.keyspace} WITH replication = {replication}")
         for session in cls.sessions:
             session.set_keyspace(cls.keyspace)
         columns = "id bigint, kind text, balance bigint, PRIMARY KEY (id, kind)"
@@ -163,6 +176,8 @@ class Bank:
         for id in CUSTOMERS:
             for kind in ("CHECKING", "SAVINGS"):
                 first.execute(insert, (id, kind))
+        for session in cls.sessions:
+            once_linked(session, balance(1))
 
     def both(self, session, id):
         return tuple(session.execute(balance(id)).one())
@@ -260,6 +275,7 @@ class Failures(unittest.TestCase):
         NODES.wait_until_up(3)
         again, third = connect(NODES, HOSTS[2], 5)
         self.addCleanup(again.shutdown)
+        once_linked(third, "SELECT v FROM crash.t WHERE k = 1")
         for v in range(1, 6):
             self.assertEqual(third.execute(f"SELECT v FROM crash.t WHERE k = {v}").one().v, v)
 
