@@ -27,6 +27,7 @@ fn the_file_of_three_nodes_is_valid_and_serves_each() {
     }
 }
 
+/// Field case O04, as the next ones.
 #[test]
 fn misspelt_key_is_told_with_line_and_suggestion() {
     let line = THREE.lines().count() + 3;

@@ -34,14 +34,9 @@ impl QuietFrontier {
         if entry.id.kind() == TxnKind::Write && self.last_write.is_none_or(|(_, at)| at < entry.at) {
             self.last_write = Some(passed);
             self.frontier.retain(|(id, at)| !(*id < passed.0 && *at < passed.1));
-            self.frontier.push(passed);
-        } else if !self.covers(passed) {
-            self.frontier.push(passed);
         }
-    }
-
-    fn covers(&self, (id, at): (TxnId, Timestamp)) -> bool {
-        self.last_write.is_some_and(|(write, write_at)| id < write && at < write_at)
+        // never covered by an earlier write: ids rise
+        self.frontier.push(passed);
     }
 }
 

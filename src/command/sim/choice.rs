@@ -21,6 +21,8 @@ pub(super) enum GeneratorName {
     Swarm,
     /// Conflicting transactions whose coordinators die on one side of a split.
     Island,
+    /// An island on which coordinators die while proposing, so that ballots compete.
+    Duel,
     /// No fault at all.
     Calm,
 }
@@ -61,6 +63,7 @@ impl From<GeneratorName> for Generator {
         match name {
             GeneratorName::Swarm => Self::Swarm,
             GeneratorName::Island => Self::Island,
+            GeneratorName::Duel => Self::Duel,
             GeneratorName::Calm => Self::Calm,
         }
     }

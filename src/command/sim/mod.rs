@@ -4,6 +4,7 @@
 
 mod choice;
 mod crash;
+mod directed;
 mod run;
 mod seeds;
 

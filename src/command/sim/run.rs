@@ -2,9 +2,9 @@
 
 use super::choice::Choice;
 use super::seeds::{self, parse_seed};
-use super::{FAILED, OK, crash, say};
+use super::{FAILED, OK, crash, directed, say};
 use crate::Error;
-use sim::{Summary, run_seed};
+use sim::{Counters, Summary, run_seed};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -59,8 +59,15 @@ pub(super) fn run(args: &Args) -> Result<u8, Error> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let jobs = args.jobs.map_or(cores, usize::from);
     let started = Instant::now();
-    let (summary, failures) = run_plan(&plan, jobs);
-    say(&told(&summary, &failures, jobs, started.elapsed()));
+    let mut rare = Summary::default();
+    let mut failures = Vec::new();
+    for (choice, report) in directed::run() {
+        failures.extend(report.violation.clone().map(|found| (report.seed, choice, found)));
+        rare.take(report);
+    }
+    let (summary, found) = run_plan(&plan, jobs);
+    failures.extend(found);
+    say(&told(&summary, &rare.counters, &failures, jobs, started.elapsed()));
     Ok(if failures.is_empty() { OK } else { FAILED })
 }
 
@@ -101,7 +108,7 @@ fn work(plan: &Plan, next: &AtomicUsize, failed: &AtomicUsize) -> (Summary, Vec<
     (summary, failures)
 }
 
-fn told(summary: &Summary, failures: &[Failure], jobs: usize, took: Duration) -> String {
+fn told(summary: &Summary, rare: &Counters, failures: &[Failure], jobs: usize, took: Duration) -> String {
     let Summary { seeds, txns, events, events_max, .. } = summary;
     let distinct = summary.distinct_traces();
     let mut text = format!(
@@ -115,12 +122,14 @@ fn told(summary: &Summary, failures: &[Failure], jobs: usize, took: Duration) ->
         text.push_str("missing: nothing\n");
     } else {
         let _ = writeln!(text, "missing: {}", missing.join(", "));
+        let _ =
+            writeln!(text, "of these reached by the directed tier: {}", directed::supplied(&missing, rare).join(", "));
     }
     for (seed, choice, found) in failures {
         let _ = writeln!(text, "FAILED seed {seed}: {}: {}", found.checker, found.verdict);
         let _ = writeln!(text, "  accordd sim replay {seed}{choice}");
     }
-    let _ = writeln!(text, "{} passed, {} failed", *seeds - failures.len() as u64, failures.len());
+    let _ = writeln!(text, "{} passed, {} failed", (*seeds).saturating_sub(failures.len() as u64), failures.len());
     text
 }
 
@@ -136,7 +145,7 @@ mod tests {
     fn number_of_jobs_changes_nothing_but_the_time() {
         let text = |jobs| {
             let (summary, failures) = run_plan(&plan(1, 12), jobs);
-            told(&summary, &failures, 1, Duration::ZERO)
+            told(&summary, &Counters::default(), &failures, 1, Duration::ZERO)
         };
         assert_eq!(text(1), text(3));
         assert!(text(1).starts_with("12 seeds: "), "{}", text(1));
@@ -148,7 +157,7 @@ mod tests {
         let found = sim::Violation { checker: "order", verdict: "two orders".into() };
         let mut summary = Summary::default();
         summary.seeds = 1;
-        let text = told(&summary, &[(9, choice, found)], 1, Duration::ZERO);
+        let text = told(&summary, &Counters::default(), &[(9, choice, found)], 1, Duration::ZERO);
         assert!(
             text.contains("FAILED seed 9: order: two orders\n  accordd sim replay 9 --generator island\n"),
             "{text}"
