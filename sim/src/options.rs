@@ -189,6 +189,8 @@ impl Options {
         let death_permille = if has(rng, 70) { 5 + rng.below(60) } else { 0 };
         let crashes = if has(rng, 50) { 1 + rng.below(4) as u32 } else { 0 };
         let span = if rng.percent(50) { 4 } else { 11 };
+        // now and then a run with many transactions a key
+        let is_long = generator == Generator::Swarm && rng.percent(8);
         Self {
             generator,
             layout,
@@ -197,8 +199,8 @@ impl Options {
             outcome_only: false,
             store_count: [1, 2, 4][rng.index(3)],
             is_batched: rng.percent(67),
-            txn_count: 2 + rng.below(span) as u32,
-            client_count: 1 + rng.below(4) as u32,
+            txn_count: if is_long { 60 + rng.below(140) as u32 } else { 2 + rng.below(span) as u32 },
+            client_count: if is_long { 4 + rng.below(12) as u32 } else { 1 + rng.below(4) as u32 },
             keys,
             read_percent: [0, 30, 50][rng.index(3)],
             multi_percent: [20, 50, 90][rng.index(3)],

@@ -63,6 +63,8 @@ pub struct Node {
     tasks: Vec<JoinHandle<()>>,
     checkpointing: JoinHandle<()>,
     checkpointer: Rc<Checkpointer>,
+    /// The journal is being closed: whoever still wants to append has nobody to tell.
+    is_closing: Rc<Cell<bool>>,
     lock: DirLock,
 }
 
@@ -108,7 +110,8 @@ impl Node {
     ///
     /// *Errors*: a data directory or port that cannot be used; the text says which and what to do.
     pub async fn start(setup: NodeSetup, fatal: Fatal) -> Result<Self, Error> {
-        let (ground, found, ring) = Groundwork::lay(setup, fatal).await?;
+        let is_closing = Rc::new(Cell::new(false));
+        let (ground, found, ring) = Groundwork::lay(setup, until_closing(&is_closing, fatal)).await?;
         let peers = ground.peers(ring).await?;
         let cast = ground.cast(found.stores, &peers.links);
         let backend = ground.backend(&cast, &peers.links);
@@ -139,6 +142,7 @@ impl Node {
             tasks,
             checkpointing,
             checkpointer,
+            is_closing,
             lock: found.lock,
         };
         info!(node = node.id.0, clients = %node.client_address(), peers = %node.peer_address, "node {} is ready", node.id.0);
@@ -196,11 +200,22 @@ impl Node {
         let checkpointer = Rc::into_inner(self.checkpointer);
         let checkpointer =
             checkpointer.ok_or_else(|| Error::Failed("the row checkpoint is still at work".to_owned()))?;
+        self.is_closing.set(true);
         checkpointer.finish().await?;
         drop(self.lock);
         info!(node = self.id.0, "node {} has stopped", self.id.0);
         Ok(is_drained)
     }
+}
+
+/// `fatal`, until the node closes its journal: a timer of a store may ring after that, and must not turn an orderly end into a failure.
+fn until_closing(is_closing: &Rc<Cell<bool>>, fatal: Fatal) -> Fatal {
+    let is_closing = Rc::clone(is_closing);
+    Rc::new(move |why| {
+        if !is_closing.get() {
+            fatal(why);
+        }
+    })
 }
 
 /// Waits until no coordination runs, for a while: clients have been answered, and others can finish what is left.
