@@ -11,7 +11,6 @@ use protocol::NodeId;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
@@ -20,8 +19,14 @@ use tokio::time::{Instant, sleep};
 const CLIENT_PORTS: u16 = 19_042;
 const PEER_PORTS: u16 = 17_000;
 
-/// Ports tried before giving up; the two ranges must not meet.
-const PORTS_MAX: u16 = 1_000;
+/// Who listens on the n-th port from here has the n-th block of both ranges, for as long as he listens.
+const GUARD_PORTS: u16 = 16_000;
+
+/// Ports of a block, and with it the most nodes of a cluster.
+const BLOCK: u16 = 16;
+
+/// Blocks tried before giving up; the ranges must not meet.
+const BLOCKS: u16 = 60;
 
 /// How long the keys of such a cluster are good.
 const KEY_DAYS: u64 = 365;
@@ -38,6 +43,8 @@ pub struct LocalCluster {
     prober: Prober,
     clock: Clock,
     nodes: Vec<Option<NodeThread>>,
+    /// Keeps other clusters of this machine off the ports of a node that is away.
+    _guard: TcpListener,
 }
 
 impl LocalCluster {
@@ -47,7 +54,7 @@ impl LocalCluster {
     pub fn prepare(config: Config, count: u32, dir: &Path, prober: Prober) -> Result<Self, Error> {
         let mut id = [0; 16];
         crate::entropy::fill(&mut id)?;
-        let (clients, peers) = (free_ports(CLIENT_PORTS, count)?, free_ports(PEER_PORTS, count)?);
+        let Ports { guard, clients, peers } = claim_ports(count)?;
         let address = |port: &u16| SocketAddr::from((Ipv4Addr::LOCALHOST, *port));
         let entries = (1..=count).zip(peers.iter().zip(&clients)).map(|(id, (peer, client))| NodeEntry {
             id,
@@ -62,7 +69,8 @@ impl LocalCluster {
         config.check()?;
         let keys = new_keys(&config, KEY_DAYS)?;
         let nodes = (0..count).map(|_| None).collect();
-        Ok(Self { config: Arc::new(config), keys, dir: dir.to_path_buf(), prober, clock: Clock::start(), nodes })
+        let (config, dir, clock) = (Arc::new(config), dir.to_path_buf(), Clock::start());
+        Ok(Self { config, keys, dir, prober, clock, nodes, _guard: guard })
     }
 
     /// Starts every node that does not run.
@@ -174,15 +182,29 @@ impl LocalCluster {
     }
 }
 
-/// `count` ports that nobody listens on, from `first` up, and that no other cluster of this process was given.
-fn free_ports(first: u16, count: u32) -> Result<Vec<u16>, Error> {
-    static GIVEN: AtomicU16 = AtomicU16::new(0);
-    let given = GIVEN.fetch_add(u16::try_from(count).unwrap_or(PORTS_MAX), Ordering::Relaxed) % PORTS_MAX;
-    let free = (first.saturating_add(given)..first.saturating_add(2 * PORTS_MAX))
-        .filter(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok());
-    let ports: Vec<u16> = free.take(count as usize).collect();
-    if ports.len() == count as usize {
-        return Ok(ports);
+/// The ports of one cluster, and the claim to them.
+struct Ports {
+    guard: TcpListener,
+    clients: Vec<u16>,
+    peers: Vec<u16>,
+}
+
+/// A block of ports that no other cluster of this machine has, in this process or another.
+///
+/// A port that merely is free is not enough: that of a killed node is, and a cluster that took it would be loaded by the other's clients.
+fn claim_ports(count: u32) -> Result<Ports, Error> {
+    let listen = |port: u16| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).ok();
+    let count = u16::try_from(count).ok().filter(|count| *count <= BLOCK);
+    let count = count.ok_or_else(|| Error::Failed(format!("a cluster in one process has at most {BLOCK} nodes")))?;
+    for block in 0..BLOCKS {
+        let Some(guard) = listen(GUARD_PORTS + block) else { continue };
+        let of = |first: u16| (0..count).map(|nth| first + block * BLOCK + nth).collect::<Vec<u16>>();
+        let (clients, peers) = (of(CLIENT_PORTS), of(PEER_PORTS));
+        if clients.iter().chain(&peers).all(|port| listen(*port).is_some()) {
+            return Ok(Ports { guard, clients, peers });
+        }
     }
-    Err(Error::Failed(format!("no {count} free ports from {first} up on 127.0.0.1; stop another demo first")))
+    Err(Error::Failed(format!(
+        "no free ports from {CLIENT_PORTS} and {PEER_PORTS} up on 127.0.0.1; stop another demo first"
+    )))
 }
