@@ -4,7 +4,7 @@
 
 use super::{Asked, CommandStore, Turn};
 use protocol::message::{Accept, AcceptKind, AcceptOutcome, AcceptReply, NotAccept, ReplyVerb};
-use protocol::{Ballot, Command, CommandDiff, Deps, DepsKnown, Hooks, Mutant, Scope, Status};
+use protocol::{Ballot, Command, CommandDiff, Deps, DepsKnown, Hooks, Scope, Status};
 
 impl<H: Hooks> CommandStore<H> {
     pub(super) fn on_accept(&mut self, turn: &mut Turn<'_>, asked: Asked, scope: Scope, accept: Accept) {
@@ -58,11 +58,6 @@ impl<H: Hooks> CommandStore<H> {
         };
         self.update(turn, id, &scope, diff);
         self.answer(turn, asked, success(Deps::NONE), false);
-    }
-
-    /// Whether a planted bug is on that lets a late PreAccept undo what was accepted.
-    pub(super) fn forgets_accepted(&self) -> bool {
-        self.hooks.mutant(Mutant::PreAcceptOverwritesAccepted)
     }
 }
 

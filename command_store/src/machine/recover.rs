@@ -51,7 +51,7 @@ impl<H: Hooks> CommandStore<H> {
         }
         diff.txn = Some(begin.txn);
         let is_unheard = command.status() == Status::NotDefined;
-        let forgets = self.forgets_accepted() && command.status() < Status::PreCommitted;
+        let forgets = self.hooks.mutant(Mutant::PreAcceptOverwritesAccepted) && command.status() < Status::PreCommitted;
         if is_unheard || forgets || command.execute_at().is_none() {
             let vote = self.vote(turn, id, &self.own_keys(scope.keys()), false);
             diff.execute_at = Some(vote.witnessed_at);
