@@ -214,7 +214,12 @@ impl Deps {
 
     /// The same, ids below `bound` made UNSTABLE.
     pub fn mark_unstable_below(&self, bound: TxnId) -> Self {
-        Self(self.0.iter().map(|(key, set)| (key.clone(), set.mark_unstable(|id| id < bound))).collect())
+        self.mark_unstable(|_, id| id < bound)
+    }
+
+    /// The same, ids for which `mark` holds at their key made UNSTABLE.
+    pub fn mark_unstable(&self, mark: impl Fn(&Key, TxnId) -> bool) -> Self {
+        Self(self.0.iter().map(|(key, set)| (key.clone(), set.mark_unstable(|id| mark(key, id)))).collect())
     }
 
     /// Puts `set` at `key`, replacing what was there.

@@ -21,6 +21,8 @@ pub enum Mutant {
     MediumDepsNotMerged,
     /// The slow path executes right after its Accept round.
     SlowWithoutCommit,
+    /// Final dependencies from elsewhere replace what a recovery's proposal testified to.
+    StableForgetsProposal,
     /// A late PreAccept overwrites an accepted record.
     PreAcceptOverwritesAccepted,
     /// A repeated vote forgets that it was a refusal.
@@ -45,7 +47,7 @@ pub enum Mutant {
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::ApplyBeforeDependencies,
         Self::FastQuorumMinusOne,
         Self::RecoveryIgnoresFastRejects,
@@ -54,6 +56,7 @@ impl Mutant {
         Self::ReplyBeforeSync,
         Self::MediumDepsNotMerged,
         Self::SlowWithoutCommit,
+        Self::StableForgetsProposal,
         Self::PreAcceptOverwritesAccepted,
         Self::RejectedLostOnReack,
         Self::NoSimpleWait,

@@ -4,7 +4,7 @@
 //! dies in a drawn phase. *Source*: [SPEC 19.1], reliability.md 3.7.
 
 use crate::checker::Rng;
-use crate::options::Options;
+use crate::options::{Generator, Options};
 use protocol::message::{Message, Verb};
 use protocol::{Ballot, NodeId, NodeSet, TxnId};
 use std::collections::BTreeMap;
@@ -86,10 +86,10 @@ fn draw(options: &Options, rng: &mut Rng, is_live: bool) -> Reach {
         let doom = rng.percent(90).then(|| if is_live || rng.percent(50) { Accept } else { NotAccept });
         return Reach { reached, doom };
     }
-    let phases = if options.is_duel {
-        [Accept, first, Accept, Accept, Commit]
-    } else {
-        [first, Accept, Commit, Execute, Persist]
+    let phases = match options.generator {
+        Generator::Duel => [Accept, first, Accept, Accept, Commit],
+        Generator::Orphan if is_live => [first, Persist, Persist, Persist, Persist],
+        _ => [first, Accept, Commit, Execute, Persist],
     };
     let doom = rng.percent(75).then(|| phases[rng.index(5)]);
     Reach { reached: one_side(options, rng), doom }

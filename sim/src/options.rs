@@ -20,8 +20,16 @@ pub enum Generator {
     Island,
     /// An island on which coordinations die while proposing, so that proposals of several ballots compete.
     Duel,
+    /// An island on which coordinations answer their client and die before they tell the replicas.
+    Orphan,
     /// No fault at all.
     Calm,
+}
+
+impl Generator {
+    const fn has_island(self) -> bool {
+        matches!(self, Self::Island | Self::Duel | Self::Orphan)
+    }
 }
 
 /// Nodes and shards.
@@ -143,8 +151,6 @@ pub struct Options {
     pub(crate) lag_percent: u32,
     pub(crate) is_cut: bool,
     pub(crate) island: NodeSet,
-    /// Coordinations die while proposing.
-    pub(crate) is_duel: bool,
     /// In a duel every recovery hears a bare quorum, not one side.
     pub(crate) hears_bare_quorum: bool,
 }
@@ -153,19 +159,16 @@ impl Options {
     /// Draws a run.
     pub fn draw(rng: &mut Rng, overrides: &Overrides) -> Self {
         let drawn = match rng.below(100) {
-            0..42 => Generator::Island,
-            42..50 => Generator::Duel,
-            50..95 => Generator::Swarm,
+            0..36 => Generator::Island,
+            36..44 => Generator::Duel,
+            44..52 => Generator::Orphan,
+            52..95 => Generator::Swarm,
             _ => Generator::Calm,
         };
         let generator = overrides.generator.unwrap_or(drawn);
         let layout = Layout::DRAWN[rng.index(Layout::DRAWN.len())];
         // recovery shows little at three replicas: an island run is at five more often than not
-        let layout = if matches!(generator, Generator::Island | Generator::Duel) && rng.percent(40) {
-            Layout::Five
-        } else {
-            layout
-        };
+        let layout = if generator.has_island() && rng.percent(40) { Layout::Five } else { layout };
         let layout = overrides.layout.unwrap_or(layout);
         let mut options = Self::swarm(rng, generator, layout);
         options.mutant = overrides.mutant;
@@ -173,8 +176,10 @@ impl Options {
         if options.has_island() {
             options.make_island(rng);
         }
-        if generator == Generator::Duel {
-            options.make_duel(rng);
+        match generator {
+            Generator::Duel => options.make_duel(rng),
+            Generator::Orphan => options.make_orphan(rng),
+            Generator::Swarm | Generator::Island | Generator::Calm => {}
         }
         options
     }
@@ -228,7 +233,6 @@ impl Options {
             lag_percent: if has(rng, 70) { [30, 60, 90][rng.index(3)] } else { 0 },
             is_cut: rng.percent(30),
             island: NodeSet::new(),
-            is_duel: false,
             hears_bare_quorum: false,
         }
     }
@@ -278,7 +282,6 @@ impl Options {
     }
 
     fn make_duel(&mut self, rng: &mut Rng) {
-        self.is_duel = true;
         self.hears_bare_quorum = rng.percent(60);
         let skew = if self.hears_bare_quorum { 60 } else { 200 };
         (self.keys, self.skew, self.read_percent) = (1, skew, 0);
@@ -286,9 +289,17 @@ impl Options {
         self.fault_end = 600 + rng.below(600);
     }
 
+    /// Only the readers learn the stable dependencies, so an orphan's decision lives at a minority.
+    fn make_orphan(&mut self, rng: &mut Rng) {
+        (self.keys, self.read_percent, self.is_thrifty, self.is_elided) = (1, 0, true, false);
+        self.is_medium = rng.percent(50);
+        self.txn_count = 3 + rng.below(2) as u32;
+        self.client_count = self.txn_count;
+    }
+
     /// Whether nodes are cut off from each other per coordination.
     pub(crate) fn has_island(&self) -> bool {
-        matches!(self.generator, Generator::Island | Generator::Duel)
+        self.generator.has_island()
     }
 
     /// Where the keys lie: the lower two in the first shard where there are two, and apart in their stores.

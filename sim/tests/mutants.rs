@@ -64,6 +64,11 @@ fn the_first_instead_of_the_highest_time_is_caught() {
 }
 
 #[test]
+fn a_slow_path_without_its_commit_round_is_caught() {
+    killed(Mutant::SlowWithoutCommit, Generator::Orphan, Some(Layout::Five), 5000, &["I1", "I2", "I3", "I4"]);
+}
+
+#[test]
 fn a_late_pre_accept_over_an_accepted_record_is_caught() {
     killed(Mutant::PreAcceptOverwritesAccepted, Generator::Swarm, None, 500, &["I1", "I5", "I7"]);
 }

@@ -31,6 +31,11 @@ fn sim_duel_is_clean() {
     clean(Generator::Duel, 300);
 }
 
+#[test]
+fn sim_orphan_is_clean() {
+    clean(Generator::Orphan, 300);
+}
+
 /// Without faults the fast path is the rule, and nothing is lost.
 #[test]
 fn sim_calm_takes_the_fast_path() {

@@ -40,7 +40,11 @@ impl<H: Hooks> CommandStore<H> {
             return Some(ApplyOutcome::AlreadyDone);
         }
         let is_stable = command.status() == Status::Stable;
-        let deps = if is_stable { command.deps().clone() } else { apply.deps.slice(|key| self.owns(key)) };
+        let deps = if is_stable {
+            command.deps().clone()
+        } else {
+            self.keep_testimony(&command, id, apply.execute_at, apply.deps.slice(|key| self.owns(key)))
+        };
         if self.lacks(&command, apply.txn.is_some(), &deps, scope) {
             return Some(ApplyOutcome::Insufficient);
         }

@@ -4,7 +4,7 @@
 
 use super::{Asked, CommandStore, Reader, Turn};
 use protocol::message::{Commit, CommitOutcome, CommitReply, ReplyVerb, Stable, StableKind, StableReply};
-use protocol::{Ballot, Command, CommandDiff, Deps, DepsKnown, Hooks, Key, Scope, Status, Timestamp, TxnId};
+use protocol::{Ballot, Command, CommandDiff, Deps, DepsKnown, Hooks, Key, Mutant, Scope, Status, Timestamp, TxnId};
 
 impl<H: Hooks> CommandStore<H> {
     pub(super) fn on_commit(&mut self, turn: &mut Turn<'_>, asked: Asked, scope: Scope, commit: Commit) {
@@ -96,7 +96,7 @@ impl<H: Hooks> CommandStore<H> {
             status: Some(Status::Stable),
             txn: stable.txn.filter(|_| command.txn().is_none()),
             execute_at: Some(stable.execute_at),
-            deps: Some((DepsKnown::Known, deps)),
+            deps: Some((DepsKnown::Known, self.keep_testimony(&command, id, stable.execute_at, deps))),
             ..CommandDiff::default()
         };
         self.update(turn, id, scope, diff);
@@ -121,5 +121,19 @@ impl<H: Hooks> CommandStore<H> {
         let is_partial = command.route().is_none() && scope.route().is_none();
         let owned = |key: &&Key| self.owns(key);
         is_undefined || is_partial || !deps.covers(scope.keys().iter().filter(owned))
+    }
+
+    /// Final dependencies as a replica may store them that accepted the proposal of a recovery: an id below its own that the proposal
+    /// does not name orders the execution and is no testimony.
+    ///
+    /// A fast path and a recovery of the same transaction may decide on different sets. A recovery of `Y < id` has to find at a
+    /// replica of the proposal's quorum that `id` was decided without `Y`, whichever set arrives there later. *Source*: [SPEC 2.4
+    /// "Stable"], `intersectStable`.
+    pub(super) fn keep_testimony(&self, command: &Command, id: TxnId, at: Timestamp, deps: Deps) -> Deps {
+        let has_recovered_proposal = command.accepted() != Ballot::ZERO && command.deps_known() >= DepsKnown::Proposed;
+        if !has_recovered_proposal || at != id.as_timestamp() || self.hooks.mutant(Mutant::StableForgetsProposal) {
+            return deps;
+        }
+        deps.mark_unstable(|key, dep| dep < id && !command.deps().at(key).is_some_and(|set| set.contains_stable(dep)))
     }
 }

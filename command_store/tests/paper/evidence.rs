@@ -179,3 +179,17 @@ fn spec_7_5_a_recovered_one_that_is_committed_here_cannot_be_told_about() {
     replica.effects(id(X), commit(Ballot::ZERO, id(X).as_timestamp(), deps(&[])));
     assert_eq!(ask_about_earlier(&mut replica), [AwaitVerdict::Unknown]);
 }
+
+/// A fast path knew of X and a recovery of the same transaction did not: whoever stored the recovery's proposal goes on saying so.
+#[test]
+fn spec_2_4_final_dependencies_of_another_coordinator_erase_no_testimony() {
+    let later = id(LATER).as_timestamp();
+    let recovered = [recover(ballot(1)), accept(ballot(1), later, deps(&[])), commit(ballot(1), later, deps(&[]))];
+    for seen in [&recovered[..2], &recovered] {
+        for last in [stable_at(later, deps(&[id(X)])), apply(Ballot::ZERO, later, deps(&[id(X)]))] {
+            assert!(testimony(LATER, [seen, &[last]].concat()).superseding_rejects);
+        }
+    }
+    let without_proposal = testimony(LATER, vec![pre_accept(), stable_at(later, deps(&[id(X)]))]);
+    assert!(!without_proposal.superseding_rejects);
+}

@@ -23,6 +23,8 @@ pub(super) enum GeneratorName {
     Island,
     /// An island on which coordinators die while proposing, so that ballots compete.
     Duel,
+    /// An island on which coordinators answer their client and die before they tell the replicas.
+    Orphan,
     /// No fault at all.
     Calm,
 }
@@ -64,6 +66,7 @@ impl From<GeneratorName> for Generator {
             GeneratorName::Swarm => Self::Swarm,
             GeneratorName::Island => Self::Island,
             GeneratorName::Duel => Self::Duel,
+            GeneratorName::Orphan => Self::Orphan,
             GeneratorName::Calm => Self::Calm,
         }
     }

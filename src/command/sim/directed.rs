@@ -8,11 +8,11 @@ use sim::{Counters, SeedReport, run_seed};
 
 /// Seed, layout, and the branch it reaches; all of the island generator.
 const SEEDS: [(u64, LayoutName, &str); 5] = [
-    (8427, LayoutName::Five, "recovery AwaitedThenRejected"),
-    (2938, LayoutName::Five, "recovery AwaitedUnknown"),
-    (346, LayoutName::Five, "recovery RejectedByWitness"),
+    (2528, LayoutName::Five, "recovery AwaitedThenRejected"),
+    (1980, LayoutName::Five, "recovery AwaitedUnknown"),
+    (94, LayoutName::Five, "recovery RejectedByWitness"),
     (31, LayoutName::Five, "recovery AwaitedThenProposed"),
-    (978, LayoutName::SixDisjoint, "recovery AwaitedBareKeys"),
+    (6701, LayoutName::FourOverlapping, "recovery AwaitedBareKeys"),
 ];
 
 /// Runs the tier: each seed with what its replay needs, and what came of it.
