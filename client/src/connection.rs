@@ -137,6 +137,16 @@ impl Connection {
         response::decode(&answer, self.handle.version, Some(&statement.columns))
     }
 
+    /// The name of the cluster that the node belongs to.
+    pub async fn cluster_name(&self) -> Result<String, Error> {
+        let text = "SELECT cluster_name FROM system.local WHERE key = 'local'";
+        let response = self.query(text, &[], &RequestOptions::default()).await?;
+        let row = response.rows().and_then(|rows| rows.row(0));
+        let wanted = "a row of system.local";
+        let name = row.ok_or(Error::Unexpected { wanted, got: "no row" })?.text(0)?;
+        Ok(name.unwrap_or_default().to_owned())
+    }
+
     /// Address the connection was made to.
     pub fn address(&self) -> &str {
         &self.handle.address

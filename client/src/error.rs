@@ -27,6 +27,9 @@ pub enum Error {
     /// The peer answered the handshake with something else than the protocol allows.
     #[error("{address}: handshake: {reason}")]
     Handshake { address: String, reason: String },
+    /// Another cluster than the session's answers at the address.
+    #[error("{address}: belongs to cluster {got:?}, not {wanted:?}; has its port been taken over?")]
+    OtherCluster { address: String, wanted: String, got: String },
     /// No node of the session has a live connection.
     #[error("no live connection to any of {nodes} nodes; last failure: {last}")]
     NoConnection { nodes: usize, last: String },
@@ -80,6 +83,7 @@ impl Error {
             Self::Connect { .. }
             | Self::Auth { .. }
             | Self::Handshake { .. }
+            | Self::OtherCluster { .. }
             | Self::NoConnection { .. }
             | Self::NotSent { .. }
             | Self::TooLong { .. }

@@ -1,6 +1,6 @@
 //! Keeps one place of a session connected: replaces a connection that ended, with growing pauses while the node is away.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
@@ -18,6 +18,8 @@ const STEADY: Duration = Duration::from_secs(1);
 pub(crate) struct Place {
     pub(crate) address: String,
     options: ConnectOptions,
+    /// The cluster that the session's first connection found.
+    cluster: Arc<OnceLock<String>>,
     current: Mutex<Current>,
 }
 
@@ -28,8 +30,8 @@ struct Current {
 }
 
 impl Place {
-    pub(crate) fn new(address: String, options: ConnectOptions) -> Self {
-        Self { address, options, current: Mutex::default() }
+    pub(crate) fn new(address: String, options: ConnectOptions, cluster: Arc<OnceLock<String>>) -> Self {
+        Self { address, options, cluster, current: Mutex::default() }
     }
 
     /// The connection, if it takes requests.
@@ -45,7 +47,7 @@ impl Place {
 
     /// Connects once and keeps the outcome.
     pub(crate) async fn connect(&self) -> Result<(), Error> {
-        let outcome = Connection::connect(&self.address, &self.options).await;
+        let outcome = self.open().await;
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         match outcome {
             Ok(connection) => {
@@ -58,6 +60,17 @@ impl Place {
                 Err(error)
             }
         }
+    }
+
+    /// A connection to the session's cluster: the address of a node that is away may have gone to a stranger.
+    async fn open(&self) -> Result<Connection, Error> {
+        let connection = Connection::connect(&self.address, &self.options).await?;
+        let got = connection.cluster_name().await?;
+        let wanted = self.cluster.get_or_init(|| got.clone());
+        if got != *wanted {
+            return Err(Error::OtherCluster { address: self.address.clone(), wanted: wanted.clone(), got });
+        }
+        Ok(connection)
     }
 
     fn note_end(&self) {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use tokio::task::JoinSet;
 
@@ -35,6 +35,7 @@ impl SessionOptions {
 
 /// A client of a cluster; clones share connections and prepared statements.
 ///
+/// All its nodes belong to one cluster, that of the first which answers; a stranger at one of the addresses gets nothing.
 /// Requests go round robin over live connections. A request that did not leave is tried on the next node; one that did is
 /// never sent again.
 #[derive(Clone, Debug)]
@@ -63,8 +64,9 @@ impl Session {
             return Err(Error::Options { reason: reason.to_owned() });
         }
         let rounds = (0..options.connections_per_node).flat_map(|_| &options.contacts);
-        let places: Vec<_> =
-            rounds.map(|address| Arc::new(Place::new(address.clone(), options.connect.clone()))).collect();
+        let cluster = Arc::new(OnceLock::new());
+        let place = |address: &String| Place::new(address.clone(), options.connect.clone(), cluster.clone());
+        let places: Vec<_> = rounds.map(|address| Arc::new(place(address))).collect();
         connect_all(&places).await?;
         for place in &places {
             tokio::spawn(keep(Arc::downgrade(place)));

@@ -251,6 +251,33 @@ async fn a_session_comes_back_to_a_node_that_returns() {
 }
 
 #[tokio::test]
+async fn a_stranger_at_a_nodes_address_gets_nothing() {
+    let server = FakeServer::start(echo).await;
+    let session = Session::connect(SessionOptions::new(vec![server.address.clone()])).await.expect("connected");
+    let first = session.connection().expect("live");
+    server.join_cluster("another");
+    server.cut_connections();
+    first.ended().await;
+    let refused = async {
+        while !session.query("?", &[bigint(1)], &patient()).await.is_err_and(|error| {
+            assert_eq!(error.class(), Class::DefiniteNo);
+            error.to_string().contains("belongs to cluster \"another\", not \"fake\"")
+        }) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), refused).await.expect("refused");
+    assert_eq!(session.live_count(), 0);
+    server.join_cluster("fake");
+    let back = async {
+        while session.live_count() == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), back).await.expect("taken back");
+}
+
+#[tokio::test]
 async fn nobody_there_is_said_so_at_once() {
     let unused = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let error = Session::connect(SessionOptions::new(vec![unused.to_string()])).await.expect_err("nobody");

@@ -64,7 +64,10 @@ impl LocalCluster {
             token: None,
         });
         let mut config = config;
-        config.cluster.id = Some(ClusterId(id).to_string());
+        let id = ClusterId(id).to_string();
+        // drivers tell clusters apart by their name, and there may be several such on a machine
+        config.cluster.name = format!("{} {}", config.cluster.name, &id[..8]);
+        config.cluster.id = Some(id);
         config.cluster.nodes = entries.collect();
         config.check()?;
         let keys = new_keys(&config, KEY_DAYS)?;

@@ -28,6 +28,7 @@ struct State {
     authenticator: Option<String>,
     statements: Mutex<HashMap<Vec<u8>, String>>,
     prepare_count: AtomicUsize,
+    cluster: Mutex<String>,
     connections: Mutex<Vec<tokio::task::AbortHandle>>,
 }
 
@@ -55,6 +56,7 @@ impl FakeServer {
             authenticator: authenticator.map(str::to_owned),
             statements: Mutex::default(),
             prepare_count: AtomicUsize::new(0),
+            cluster: Mutex::new("fake".to_owned()),
             connections: Mutex::default(),
         });
         let accepting = tokio::spawn(accept(listener, state.clone()));
@@ -68,6 +70,11 @@ impl FakeServer {
 
     pub(crate) fn prepare_count(&self) -> usize {
         self.state.prepare_count.load(Ordering::Relaxed)
+    }
+
+    /// The port belongs to another cluster from now on.
+    pub(crate) fn join_cluster(&self, name: &str) {
+        name.clone_into(&mut self.state.cluster.lock().unwrap());
     }
 
     /// Ends every connection; the port stays open.
@@ -145,6 +152,10 @@ impl Serving {
     async fn ask(&mut self, version: u8, stream: [u8; 2], raw: &[u8]) -> Option<()> {
         let statements = self.state.statements.lock().unwrap().clone();
         let reply = match bytes::ask(raw, &statements) {
+            Ok(ask) if ask.text.contains("system.local") => {
+                let name = self.state.cluster.lock().unwrap().clone().into_bytes();
+                Reply::rows(&[("cluster_name", 0x0d)], vec![vec![Some(name)]])
+            }
             Ok(ask) => (self.state.handler)(&ask),
             Err(unknown_id) => Reply::unprepared(&unknown_id),
         };
