@@ -80,6 +80,16 @@ impl ProgressLog {
         }
     }
 
+    /// Another replica is at work on `id`, or about to be: it is left to that one for two periods, once.
+    pub(crate) fn leave_to_other(&mut self, id: TxnId, now: Micros) {
+        if let Some(watch) = self.watches.get_mut(&id).filter(|watch| watch.attempt == 0) {
+            self.due.remove(&(watch.due, id));
+            watch.attempt = 1;
+            watch.due = watch.due.max(now + self.config.delay + self.config.delay);
+            self.due.insert((watch.due, id));
+        }
+    }
+
     /// `id` has come to its end here.
     pub(crate) fn done(&mut self, id: TxnId) {
         if let Some(watch) = self.watches.remove(&id) {

@@ -222,7 +222,7 @@ impl Handler<Tell<Statuses>> for CoordinatorActor {
     fn handle(&mut self, Tell(statuses): Tell<Statuses>, _: &mut Context<Self>) {
         for (to, mut reply) in statuses {
             if let ReplyVerb::CheckStatusReply(status) = &mut reply.verb {
-                status.is_coordinating = self.machine.is_coordinating(reply.txn_id);
+                status.is_coordinating = self.machine.is_coordinating(reply.txn_id, to);
             }
             self.output.statuses.push((to, reply));
         }

@@ -129,8 +129,8 @@ impl SwitchActor {
         if to.iter().any(|node| node != own) {
             self.encode(&message);
             for peer in to.iter().filter(|node| *node != own) {
-                match vote_asked(&message).filter(|_| !self.is_linked(peer)) {
-                    Some(id) => self.deliver(peer, without_vote(id)),
+                match waits_for_all(&message).filter(|_| !self.is_linked(peer)) {
+                    Some(coordination) => self.deliver(peer, unavailable(coordination)),
                     None => self.send_encoded(peer),
                 }
             }
@@ -173,18 +173,20 @@ impl SwitchActor {
     }
 }
 
-/// The transaction that `message` asks to vote on for the first time.
-fn vote_asked(message: &Message) -> Option<TxnId> {
+/// The coordination that waits for every answer to `message`: one that asks for first votes, or asks around.
+fn waits_for_all(message: &Message) -> Option<(TxnId, Ballot)> {
     match message {
-        Message::Request(Request { txn_id, verb: Verb::PreAccept(_), .. }) => Some(*txn_id),
+        Message::Request(Request { txn_id, verb: verb @ (Verb::PreAccept(_) | Verb::CheckStatus(_)), .. }) => {
+            Some((*txn_id, verb.ballot()))
+        }
         _ => None,
     }
 }
 
-/// The vote of a node that cannot be asked: it counts as failed at once, instead of being waited for. Nothing was sent to it.
-fn without_vote(txn_id: TxnId) -> Message {
+/// The answer of a node that cannot be asked: it counts as failed at once, instead of being waited for. Nothing was sent to it.
+fn unavailable((txn_id, ballot): (TxnId, Ballot)) -> Message {
     let verb = ReplyVerb::Unavailable(Unavailable { why: "no link to it".to_owned() });
-    Message::Reply(Reply { txn_id, ballot: Ballot::ZERO, verb })
+    Message::Reply(Reply { txn_id, ballot, verb })
 }
 
 impl Actor for SwitchActor {

@@ -8,6 +8,10 @@ use protocol::{Hooks, Learned, Participants, Propagate, Scope};
 
 impl<H: Hooks> CommandStore<H> {
     pub(super) fn on_check_status(&mut self, turn: &mut Turn<'_>, asked: Asked, scope: &Scope) {
+        if asked.from < self.config.node {
+            // of all who might look after it the lowest does, as in the coordinator's answer to this question
+            self.progress.leave_to_other(asked.txn_id, turn.now.mono);
+        }
         let command = self.record(asked.txn_id);
         let slice = SliceReport {
             keys: Participants::of_keys(self.own_keys(scope.keys()).into_vec()),

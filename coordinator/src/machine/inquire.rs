@@ -17,6 +17,7 @@ use protocol::{
 pub(super) struct Inquiring {
     tracker: QuorumTracker,
     heard: NodeSet,
+    unreachable: NodeSet,
     slices: Vec<SliceReport>,
     is_coordinated: bool,
     /// The question named every key; otherwise it is asked again once the route is known.
@@ -65,7 +66,23 @@ impl Inquiring {
             subject.txn = subject.txn.take().or_else(|| slice.txn.clone());
             self.slices.push(slice);
         }
-        let all_heard = self.asked(subject).iter().all(|node| self.heard.contains(node));
+        self.conclude_if_all_heard(subject, env)
+    }
+
+    /// `from` cannot be asked: nobody waits for it.
+    pub(super) fn on_unavailable<H: Hooks>(
+        mut self,
+        subject: &mut Subject,
+        env: &mut Env<'_, H>,
+        from: NodeId,
+    ) -> Step {
+        self.unreachable.insert(from);
+        self.conclude_if_all_heard(subject, env)
+    }
+
+    fn conclude_if_all_heard<H: Hooks>(self, subject: &mut Subject, env: &mut Env<'_, H>) -> Step {
+        let is_done = |node: NodeId| self.heard.contains(node) || self.unreachable.contains(node);
+        let all_heard = self.tracker.is_reached() && self.asked(subject).iter().all(is_done);
         if all_heard || self.is_settled(subject) {
             self.conclude(subject, env)
         } else {
@@ -158,6 +175,7 @@ impl Inquiring {
         Self {
             tracker: QuorumTracker::new(subject.groups.clone()),
             heard: NodeSet::new(),
+            unreachable: NodeSet::new(),
             slices: Vec::new(),
             is_coordinated: false,
             is_full: subject.scope.route().is_some(),

@@ -209,11 +209,12 @@ impl<H: Hooks> Coordinator<H> {
         self.coordinations.is_empty()
     }
 
-    /// Whether somebody here is at work on `id`; merely asking around is no work.
-    pub fn is_coordinating(&self, id: TxnId) -> bool {
+    /// Whether `asker` may leave `id` to this node: somebody here is at work on it. Of two nodes that merely ask around, the lower
+    /// goes on.
+    pub fn is_coordinating(&self, id: TxnId, asker: NodeId) -> bool {
         let ballot = self.by_txn.get(&id);
         let coordination = ballot.and_then(|ballot| self.coordinations.get(&(id, *ballot)));
-        coordination.is_some_and(|coordination| !matches!(coordination.phase, Phase::Inquire(_)))
+        coordination.is_some_and(|work| !matches!(work.phase, Phase::Inquire(_)) || self.config.node < asker)
     }
 
     /// The coordination of `id` at `ballot` dies without a trace, as with its node; for simulations.
@@ -384,6 +385,7 @@ impl Phase {
             (Self::Await(phase), ReplyVerb::RecoverAwaitReply(reply)) => phase.on_reply(subject, env, reply),
             (Self::Invalidate(phase), ReplyVerb::InvalidateReply(reply)) => phase.on_reply(subject, env, from, reply),
             (Self::Inquire(phase), ReplyVerb::CheckStatusReply(reply)) => phase.on_reply(subject, env, from, reply),
+            (Self::Inquire(phase), ReplyVerb::Unavailable(_)) => phase.on_unavailable(subject, env, from),
             // a late answer to an earlier phase
             (phase, _) => Step::Stay(phase),
         }

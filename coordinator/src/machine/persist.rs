@@ -67,8 +67,8 @@ impl Persisting {
     }
 
     pub(super) fn on_timer<H: Hooks>(mut self, subject: &mut Subject, env: &mut Env<'_, H>) -> Step {
-        // whoever misses it learns it from its progress log
-        if self.round.repeat(subject, env) { Step::Stay(Phase::Persist(self)) } else { Step::End }
+        // once it is durable, whoever misses it learns it from its progress log
+        if !self.is_told && self.round.repeat(subject, env) { Step::Stay(Phase::Persist(self)) } else { Step::End }
     }
 }
 

@@ -63,7 +63,7 @@ impl World<'_> {
     /// A node's answer leaves: what it testifies to is remembered for ever.
     pub(super) fn answer(&mut self, node: NodeId, to: NodeId, mut reply: Reply) {
         if let ReplyVerb::CheckStatusReply(status) = &mut reply.verb {
-            status.is_coordinating = self.node(node).coordinator.is_coordinating(reply.txn_id);
+            status.is_coordinating = self.node(node).coordinator.is_coordinating(reply.txn_id, to);
         }
         self.ghost.on_reply(node, &reply);
         self.send(node, to, &Message::Reply(reply));
