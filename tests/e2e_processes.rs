@@ -2,104 +2,14 @@
 
 mod cluster;
 
-use accordd::config::{Config, NodeEntry};
-use client::{ConnectOptions, Connection};
-use cluster::{TempDir, bank};
-use std::fs::{self, File};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus};
+use cluster::bank;
+use cluster::processes::{PATIENCE, PROGRAM, Processes};
+use std::net::{SocketAddr, TcpListener};
+use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
-use tokio::time::sleep;
 use workload::simplebank;
 use workload::{Progress, RunArgs, Tick};
-
-const PROGRAM: &str = env!("CARGO_BIN_EXE_accordd");
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// Processes of one cluster; what still runs at the end is killed.
-struct Processes {
-    dir: TempDir,
-    file: PathBuf,
-    contacts: Vec<String>,
-    nodes: Vec<Option<Child>>,
-}
-
-impl Processes {
-    fn prepare(name: &str) -> Self {
-        let dir = TempDir::new(name);
-        let file = dir.path().join("cluster.toml");
-        let mut config = Config::default();
-        config.cluster.id = Some("00112233445566778899aabbccddeeff".into());
-        let ports = free_ports(6);
-        let address = |port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        config.cluster.nodes = (0..3)
-            .map(|at| NodeEntry {
-                id: at as u32 + 1,
-                peer_addr: address(ports[2 * at]),
-                client_addr: Some(address(ports[2 * at + 1])),
-                identity: None,
-                token: None,
-            })
-            .collect();
-        fs::write(&file, config.to_text()).expect("written");
-        let made = Command::new(PROGRAM).arg("keygen").arg("--config").arg(&file).output().expect("runs");
-        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-        let contacts = (0..3).map(|at| address(ports[2 * at + 1]).to_string()).collect();
-        Self { dir, file, contacts, nodes: vec![None, None, None] }
-    }
-
-    fn start(&mut self, index: usize) {
-        let log = self.dir.path().join(format!("node-{}.log", index + 1));
-        let log = File::options().create(true).append(true).open(log).expect("a log file");
-        let mut node = Command::new(PROGRAM);
-        node.args(["serve", "--node", &(index + 1).to_string(), "--config"]).arg(&self.file).stderr(log);
-        self.nodes[index] = Some(node.spawn().expect("starts"));
-    }
-
-    async fn wait_serving(&self, index: usize) {
-        let deadline = Instant::now() + PATIENCE;
-        while let Err(error) = Connection::connect(&self.contacts[index], &ConnectOptions::default()).await {
-            assert!(Instant::now() < deadline, "node {}: {error}\n{}", index + 1, self.log(index));
-            sleep(Duration::from_millis(20)).await;
-        }
-    }
-
-    fn log(&self, index: usize) -> String {
-        fs::read_to_string(self.dir.path().join(format!("node-{}.log", index + 1))).unwrap_or_default()
-    }
-
-    fn kill(&mut self, index: usize) {
-        if let Some(mut node) = self.nodes[index].take() {
-            node.kill().expect("SIGKILL");
-            node.wait().expect("ended");
-        }
-    }
-
-    fn terminate(&mut self) -> Vec<ExitStatus> {
-        let nodes: Vec<Child> = self.nodes.iter_mut().filter_map(Option::take).collect();
-        for node in &nodes {
-            let sent = Command::new("kill").args(["-TERM", &node.id().to_string()]).status().expect("kill runs");
-            assert!(sent.success());
-        }
-        nodes.into_iter().map(|mut node| node.wait().expect("ended")).collect()
-    }
-}
-
-impl Drop for Processes {
-    fn drop(&mut self) {
-        (0..self.nodes.len()).for_each(|index| self.kill(index));
-    }
-}
-
-fn free_ports(count: usize) -> Vec<u16> {
-    let is_free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
-    static GIVEN: AtomicU16 = AtomicU16::new(0);
-    let first = 22_000 + (std::process::id() % 500) as u16 * 16 + GIVEN.fetch_add(count as u16, Ordering::Relaxed);
-    (first..).filter(is_free).take(count).collect()
-}
 
 /// Kills a node at the second tick and starts it again at the sixth.
 struct Killer<'a> {

@@ -68,6 +68,13 @@ fn a_slow_path_without_its_commit_round_is_caught() {
     killed(Mutant::SlowWithoutCommit, Generator::Orphan, Some(Layout::Five), 5000, &["I1", "I2", "I3", "I4"]);
 }
 
+/// The model found no schedule that needs it; the orphans did, once in about 90,000 schedules.
+#[test]
+fn final_dependencies_that_overwrite_a_proposal_are_caught() {
+    let (_, checker) = caught(Mutant::StableForgetsProposal, Generator::Orphan, Some(Layout::Five), 105_001, 1000);
+    assert!(["I2", "I3", "I4"].contains(&checker), "{checker}");
+}
+
 #[test]
 fn a_late_pre_accept_over_an_accepted_record_is_caught() {
     killed(Mutant::PreAcceptOverwritesAccepted, Generator::Swarm, None, 500, &["I1", "I5", "I7"]);

@@ -1,5 +1,6 @@
 //! News of durability, from the journal's thread to the node's.
 
+use super::failpoint;
 use command_store::actor::Position;
 use journal::{Durable, OnDurable};
 use std::sync::Arc;
@@ -17,6 +18,7 @@ pub(crate) struct Durability {
 pub(crate) fn channel() -> (OnDurable, watch::Receiver<Durability>) {
     let (sender, receiver) = watch::channel(Durability::default());
     let news = move |durable: Durable| {
+        failpoint::hit("journal");
         sender.send_modify(|state| match durable {
             Durable::Synced(lsn) | Durable::Written(lsn) => state.upto = state.upto.max(Position(lsn.0)),
             Durable::Failed(why) => state.failed = Some(why),

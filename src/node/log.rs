@@ -1,8 +1,9 @@
 //! The node's log as its stores see it: one journal, one batch per go of a store.
 
+use super::failpoint;
 use command_store::actor::{Loaded, Log, Position};
 use journal::{Batch, Error, Journal, Kind, Lsn, Stored};
-use protocol::{Command, CommandDiff, StoreId, TxnId, codec};
+use protocol::{Command, CommandDiff, Status, StoreId, TxnId, codec};
 
 /// Version of a delta record for the journal; the delta carries its own as well.
 const DELTA_VERSION: u8 = 1;
@@ -52,6 +53,11 @@ fn position(lsn: Lsn) -> Position {
 
 impl Log for NodeLog {
     fn push(&mut self, store: StoreId, txn_id: TxnId, diff: &CommandDiff) -> Result<(), String> {
+        match diff.status {
+            Some(Status::PreAccepted) => failpoint::hit("store-pre-accept"),
+            Some(Status::PreApplied) => failpoint::hit("store-apply"),
+            _ => {}
+        }
         self.buffer.clear();
         codec::encode_diff(diff, &mut self.buffer);
         let id = txn_id.as_timestamp().to_bytes();

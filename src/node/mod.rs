@@ -13,6 +13,7 @@ mod backend;
 mod checkpoint;
 mod counters;
 mod durability;
+mod failpoint;
 mod local;
 mod log;
 mod recover;
@@ -32,6 +33,7 @@ pub use setup::NodeSetup;
 pub use start::{Fatal, Node};
 pub use thread::{NodeReport, NodeThread};
 
+use std::backtrace::Backtrace;
 use tracing::error;
 
 /// Exit code of a process that must not go on.
@@ -39,14 +41,31 @@ pub const EXIT_FATAL: i32 = 70;
 
 /// Ends the process: what the stores or the journal found makes going on wrong.
 pub fn stop_process(why: &str) {
-    error!("the node stops: {why}");
+    last_words(&format!("the node stops: {why}"));
     std::process::exit(EXIT_FATAL);
 }
 
 /// From now on a panic anywhere ends the process: an actor that vanished silently would be worse.
 pub fn abort_on_panic() {
     std::panic::set_hook(Box::new(|panic| {
-        error!("a bug, please report it: {panic}\n{}", std::backtrace::Backtrace::capture());
+        last_words(&format!("a bug, please report it: {panic}\n{}", Backtrace::capture()));
         std::process::abort();
     }));
+}
+
+/// The same for the threads of nodes only, in a program that has panics of its own, as tests do.
+pub fn abort_on_panic_of_a_node() {
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        before(panic);
+        let thread = std::thread::current();
+        if thread.name().is_some_and(|name| name.starts_with("node-") || name.starts_with("journal")) {
+            std::process::abort();
+        }
+    }));
+}
+
+/// Why the process ends, whatever the log leaves out.
+fn last_words(why: &str) {
+    if tracing::enabled!(tracing::Level::ERROR) { error!("{why}") } else { eprintln!("{why}") }
 }

@@ -2,7 +2,7 @@
 
 use super::durability::{self, Durability};
 use super::row_check::open_rows;
-use super::{NodeSetup, row_key};
+use super::{NodeSetup, failpoint, row_key};
 use crate::Error;
 use crate::clock::Clock;
 use command_store::actor::Rows;
@@ -159,6 +159,7 @@ impl Folding {
         let diff = codec::decode_diff(&record.payload).map_err(|error| bad(&error.to_string()))?;
         let store = self.stores.get_mut(usize::from(record.store));
         let (replay, rows) = store.ok_or_else(|| bad("a delta of a store that this node does not have"))?;
+        failpoint::hit("replay");
         replay.fold(id, &diff, rows);
         self.resume_at = self.resume_at.max(own_reading(self.node, &diff));
         Ok(())

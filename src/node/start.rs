@@ -5,6 +5,7 @@ use super::backend::NodeBackend;
 use super::checkpoint::Checkpointer;
 use super::counters::{Counters, Figures};
 use super::durability::{Durability, wait_for};
+use super::failpoint;
 use super::log::NodeLog;
 use super::recover::{Recovered, recover};
 use super::schema::SchemaBoard;
@@ -323,7 +324,13 @@ impl Groundwork {
         let config = self.config.coordinator_config(self.id, Arc::clone(&self.topology));
         let machine = Coordinator::new(config, Arc::new(CqlSemantics), NoHooks);
         let output = switch.clone().recipient();
-        let seams = CoordinatorSeams { output, now: self.now(), note: self.note(), fatal: Rc::clone(&self.fatal) };
+        let clocks = self.now();
+        // read in every turn of the actor, and by nobody else
+        let now = Rc::new(move || {
+            failpoint::hit("coordinator");
+            clocks()
+        });
+        let seams = CoordinatorSeams { output, now, note: self.note(), fatal: Rc::clone(&self.fatal) };
         CoordinatorActor::new(machine, Rc::clone(desk), Arc::clone(&self.clock), seams).start()
     }
 

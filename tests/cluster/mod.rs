@@ -1,9 +1,12 @@
 //! Clusters on this machine for end-to-end tests: nodes in this process, real sockets, real files.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
+pub(crate) mod processes;
+
 use accordd::config::Config;
 use accordd::node::{LocalCluster, Prober};
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use workload::{CheckArgs, InitArgs, RunArgs};
@@ -41,6 +44,9 @@ pub(crate) fn prober() -> Prober {
 
 /// Three nodes that know each other.
 pub(crate) async fn three_nodes(dir: &TempDir, config: Config) -> LocalCluster {
+    // an actor that dies must not leave a test that passes
+    static HOOK: Once = Once::new();
+    HOOK.call_once(accordd::node::abort_on_panic_of_a_node);
     let mut cluster = LocalCluster::prepare(config, 3, dir.path(), prober()).expect("prepared");
     cluster.start_all().await.expect("started");
     cluster.wait_linked(PATIENCE).await.expect("linked");
