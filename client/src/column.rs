@@ -1,5 +1,7 @@
 //! Column descriptions of result and bind metadata.
 
+use std::fmt;
+
 use crate::error::Error;
 use crate::wire::Reader;
 
@@ -46,6 +48,27 @@ pub enum ColumnType {
     /// A user-defined type: keyspace, name, fields in order.
     Udt(String, String, Vec<(String, Self)>),
     Tuple(Vec<Self>),
+}
+
+impl fmt::Display for ColumnType {
+    /// The type as CQL writes it; the protocol does not tell frozen from not.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Custom(class) => write!(f, "'{class}'"),
+            Self::List(of) => write!(f, "list<{of}>"),
+            Self::Set(of) => write!(f, "set<{of}>"),
+            Self::Map(key, value) => write!(f, "map<{key}, {value}>"),
+            Self::Udt(_, name, _) => f.write_str(name),
+            Self::Tuple(of) => {
+                f.write_str("tuple<")?;
+                for (at, of) in of.iter().enumerate() {
+                    write!(f, "{}{of}", if at == 0 { "" } else { ", " })?;
+                }
+                f.write_str(">")
+            }
+            plain => f.write_str(&format!("{plain:?}").to_lowercase()),
+        }
+    }
 }
 
 impl ColumnType {
@@ -141,6 +164,13 @@ mod tests {
         let tuple = ColumnType::Tuple(vec![ColumnType::Int, ColumnType::Set(Box::new(ColumnType::Bigint))]);
         let expected = ColumnType::Map(Box::new(ColumnType::Text), Box::new(tuple));
         assert_eq!(ColumnType::decode(&mut Reader::new(&raw), 0).expect("well formed"), expected);
+    }
+
+    #[test]
+    fn types_print_as_cql_writes_them() {
+        let tuple = ColumnType::Tuple(vec![ColumnType::Int, ColumnType::Set(Box::new(ColumnType::Timeuuid))]);
+        let map = ColumnType::Map(Box::new(ColumnType::Text), Box::new(ColumnType::List(Box::new(tuple))));
+        assert_eq!(map.to_string(), "map<text, list<tuple<int, set<timeuuid>>>>");
     }
 
     #[test]

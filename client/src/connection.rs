@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use crate::bind::Binds;
 use crate::error::Error;
 use crate::frame::{Envelope, Version};
 use crate::handshake::Handshake;
@@ -106,7 +107,12 @@ impl Connection {
 
     /// Runs a statement, with values for its `?` markers.
     pub async fn query(&self, text: &str, values: &[Value], options: &RequestOptions) -> Result<Response, Error> {
-        let envelope = request::query(self.handle.version, text, values, options)?;
+        self.query_bound(text, Binds::Values(values), options).await
+    }
+
+    /// Runs a statement with values of any form; whether they fit its markers is for the server to say.
+    pub async fn query_bound(&self, text: &str, binds: Binds<'_>, options: &RequestOptions) -> Result<Response, Error> {
+        let envelope = request::query(self.handle.version, text, binds, options)?;
         let answer = self.round_trip(envelope, options.timeout).await?;
         response::decode(&answer, self.handle.version, None)
     }
@@ -132,7 +138,17 @@ impl Connection {
         if wanted != got {
             return Err(Error::ValueCount { wanted, got });
         }
-        let envelope = request::execute(self.handle.version, statement, values, options)?;
+        self.execute_bound(statement, Binds::Values(values), options).await
+    }
+
+    /// Runs a prepared statement with values of any form; whether they fit its markers is for the server to say.
+    pub async fn execute_bound(
+        &self,
+        statement: &Prepared,
+        binds: Binds<'_>,
+        options: &RequestOptions,
+    ) -> Result<Response, Error> {
+        let envelope = request::execute(self.handle.version, statement, binds, options)?;
         let answer = self.round_trip(envelope, options.timeout).await?;
         response::decode(&answer, self.handle.version, Some(&statement.columns))
     }

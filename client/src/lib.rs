@@ -4,6 +4,7 @@
 //! prepared statements. Nothing here retries a request whose outcome is unknown: [`Error::class`] says what is known, and
 //! the caller decides.
 
+mod bind;
 mod column;
 mod connection;
 mod error;
@@ -22,6 +23,7 @@ mod streams;
 mod value;
 mod wire;
 
+pub use bind::{Bind, Binds};
 pub use column::{Column, ColumnType};
 pub use connection::{ConnectOptions, Connection, Credentials};
 pub use error::{Class, Detail, Error, ErrorCode, ServerError};
