@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Every room and the rooms it may import; `accordd` itself may import all.
-const ARROWS: [(&str, &[&str]); 11] = [
+const ARROWS: [(&str, &[&str]); 12] = [
     ("protocol", &[]),
     ("auth", &["protocol"]),
     ("command_store", &["protocol", "auth"]),
@@ -15,6 +15,7 @@ const ARROWS: [(&str, &[&str]); 11] = [
     ("cql_server", &["protocol", "cql_txn", "auth"]),
     ("transport", &["protocol", "auth"]),
     ("client", &["protocol", "auth"]),
+    ("cql_shell", &["client"]),
     ("sim", &["protocol", "command_store", "coordinator", "journal", "cql_txn", "auth"]),
     ("workload", &["protocol", "client"]),
 ];

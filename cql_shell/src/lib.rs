@@ -1,0 +1,3 @@
+//! The shell.
+mod block;
+mod splitter;
