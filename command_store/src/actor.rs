@@ -6,8 +6,10 @@
 //! 2. rows are read where the effect stands, before any later write (else a read sees its own future);
 //! 3. rows handed to a checkpoint must not outlive a log that lost what they show: see [`TakeDirty`].
 
+mod look;
 mod rows;
 
+pub use look::{ActorLook, Look};
 pub use rows::Rows;
 
 use crate::{CommandStore, StoreInput};

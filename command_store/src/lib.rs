@@ -13,6 +13,6 @@ mod stores;
 
 pub use cfk::{CommandsForKey, Entry, EntryStatus};
 pub use fan_in::FanIn;
-pub use machine::{CommandStore, Replay, StoreConfig, StoreInput};
+pub use machine::{Blocked, CommandStore, Replay, StoreConfig, StoreInput, StoreLook, Unfinished};
 pub use progress_log::ProgressConfig;
 pub use stores::Slices;

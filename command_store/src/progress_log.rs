@@ -117,6 +117,11 @@ impl ProgressLog {
         self.due.first().map(|(due, _)| *due)
     }
 
+    /// Those watched, ascending.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = TxnId> {
+        self.watches.keys().copied()
+    }
+
     /// How many are watched.
     pub(crate) fn len(&self) -> usize {
         self.watches.len()

@@ -3,8 +3,8 @@
 //! It decides nothing. New transactions come over a [`Desk`] instead of the mailbox, because their completions belong to the thread of
 //! the client port and must not be sendable.
 
-use crate::{Coordinator, CoordinatorInput};
-use actix::{Actor, AsyncContext, Context, Handler, Message, Recipient, SpawnHandle};
+use crate::{Coordinator, CoordinatorInput, CoordinatorLook};
+use actix::{Actor, AsyncContext, Context, Handler, Message, MessageResult, Recipient, SpawnHandle};
 use protocol::message::{Message as PeerMessage, Reply, ReplyVerb};
 use protocol::{
     Blob, Chase, ClientOutcome, Effect, Effects, Inbox, Key, Lsn, Machine, Micros, NoHooks, NodeClock, NodeId, NodeSet,
@@ -83,6 +83,17 @@ pub struct CountCoordinations;
 
 impl Message for CountCoordinations {
     type Result = usize;
+}
+
+/// Asks a coordinator to show itself; for people, never for decisions.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    /// Bound of the list in the answer.
+    pub most: usize,
+}
+
+impl Message for Look {
+    type Result = CoordinatorLook;
 }
 
 /// The neighbours of a coordinator.
@@ -235,5 +246,13 @@ impl Handler<CountCoordinations> for CoordinatorActor {
 
     fn handle(&mut self, _: CountCoordinations, _: &mut Context<Self>) -> usize {
         self.machine.len()
+    }
+}
+
+impl Handler<Look> for CoordinatorActor {
+    type Result = MessageResult<Look>;
+
+    fn handle(&mut self, Look { most }: Look, _: &mut Context<Self>) -> Self::Result {
+        MessageResult(self.machine.look(most))
     }
 }

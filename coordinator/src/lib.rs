@@ -8,4 +8,4 @@ pub mod actor;
 mod machine;
 pub mod tracker;
 
-pub use machine::{Coordinator, CoordinatorConfig, CoordinatorInput};
+pub use machine::{Coordinator, CoordinatorConfig, CoordinatorInput, CoordinatorLook, UnderWay};

@@ -8,12 +8,35 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub struct Rows {
     rows: FxHashMap<Key, Bytes>,
     dirty: FxHashSet<Key>,
+    bytes: usize,
 }
 
 impl Rows {
     /// Takes in a row that a checkpoint holds already.
     pub fn load(&mut self, key: Key, rows: Bytes) {
-        self.rows.insert(key, rows);
+        self.set(key, Some(rows));
+    }
+
+    /// Size of keys and contents, without the map around them. *Units*: bytes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// How many partitions no checkpoint has yet.
+    pub fn dirty_count(&self) -> usize {
+        self.dirty.len()
+    }
+
+    fn set(&mut self, key: Key, rows: Option<Bytes>) {
+        let key_bytes = key.partition.len();
+        let before = match rows {
+            Some(rows) => {
+                self.bytes += key_bytes + rows.len();
+                self.rows.insert(key, rows)
+            }
+            None => self.rows.remove(&key),
+        };
+        self.bytes -= before.map_or(0, |before| key_bytes + before.len());
     }
 
     /// How many partitions there are.
@@ -47,10 +70,7 @@ impl RowStore for Rows {
         if !self.dirty.contains(key) {
             self.dirty.insert(key.clone());
         }
-        match rows {
-            Some(rows) => self.rows.insert(key.clone(), rows),
-            None => self.rows.remove(key),
-        };
+        self.set(key.clone(), rows);
     }
 }
 
@@ -67,8 +87,11 @@ mod tests {
         rows.load(key(1), Bytes::copy_of(&[1]));
         rows.put(&key(1), bytes(1));
         assert!(rows.take_dirty().is_empty());
+        let one = rows.bytes();
         rows.put(&key(1), None);
+        assert_eq!((rows.bytes(), rows.dirty_count()), (0, 1));
         rows.put(&key(2), bytes(2));
+        assert_eq!(rows.bytes(), one);
         let mut expected = vec![(key(1), None), (key(2), bytes(2))];
         expected.sort_unstable();
         assert_eq!(rows.take_dirty(), expected);

@@ -20,6 +20,17 @@ impl CommandsForKey {
         blocking.filter(|entry| !entry.status.is_decided()).map(|entry| entry.id).collect()
     }
 
+    /// Everything that holds `id` back, decided or not, and how far it has come.
+    pub(crate) fn blockers_of(
+        &self,
+        id: TxnId,
+        at: Timestamp,
+        deps: &DepSet,
+    ) -> impl Iterator<Item = (TxnId, EntryStatus)> {
+        let blocking = self.entries[self.quiet..].iter().filter(move |entry| blocks(entry, id, at, deps));
+        blocking.map(|entry| (entry.id, entry.status))
+    }
+
     /// `id`, stable to execute at `at`, waits to be woken by [`CommandsForKey::wake`].
     pub fn wait(&mut self, id: TxnId, at: Timestamp) {
         if let Err(place) = self.waiting.binary_search(&(at, id)) {

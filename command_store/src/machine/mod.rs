@@ -10,6 +10,7 @@ mod commit;
 mod execute;
 mod invalidate;
 mod load;
+mod look;
 mod pre_accept;
 mod recover;
 mod replay;
@@ -19,6 +20,7 @@ mod wait;
 use crate::cfk::{CommandsForKey, EntryStatus};
 use crate::progress_log::{ProgressConfig, ProgressLog};
 use crate::stores::Slices;
+pub use look::{Blocked, StoreLook, Unfinished};
 pub use replay::Replay;
 
 use load::Loading;

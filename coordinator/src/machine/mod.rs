@@ -5,6 +5,7 @@ mod await_conflicts;
 mod execute;
 mod inquire;
 mod invalidate;
+mod look;
 mod persist;
 mod pre_accept;
 mod propose;
@@ -22,6 +23,8 @@ use propose::Proposing;
 use recover::Recovering;
 use stabilise::Stabilising;
 use subject::Subject;
+
+pub use look::{CoordinatorLook, UnderWay};
 
 use protocol::message::{Message, Reply, ReplyVerb};
 use protocol::{
