@@ -77,6 +77,11 @@ impl Input {
         self.raw.len() - self.start + parts
     }
 
+    /// Whether a request has begun to arrive and is not all here.
+    pub(crate) fn is_within_request(&self) -> bool {
+        self.buffered() > 0 || self.skip > 0
+    }
+
     /// The next request; `None` if more bytes are needed.
     pub(crate) fn next(&mut self) -> Result<Option<Cut<'_>>, Fatal> {
         if self.segmented { self.next_in_segments() } else { self.next_bare() }

@@ -3,27 +3,26 @@
 //! All requests found in one read are served before the answers leave in one write; answers that come later gather in the
 //! [`Line`] and wake the task once.
 
+use crate::admission::Place;
 use crate::codec::{Cut, Input};
 use crate::envelope::Prefix;
 use crate::error::Error;
 use crate::line::Line;
 use crate::server::Server;
 use crate::session::{Session, Step};
+use crate::watch::{Awaited, Watch};
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 use tokio::io::AsyncWrite;
 use tokio::net::TcpStream;
-use tokio::time::{Sleep, sleep};
 
 /// Reads served before other tasks get their turn.
 const TURNS_MAX: usize = 8;
 /// Bytes read and dropped after we closed our side, so that the client sees our last words instead of a reset.
 const LINGER_MAX_BYTES: usize = 1 << 20;
-const LINGER_MAX: Duration = Duration::from_secs(1);
 
 /// A connection as a task.
 pub(crate) struct Connection {
@@ -32,11 +31,15 @@ pub(crate) struct Connection {
     line: Rc<Line>,
     input: Input,
     session: Session,
-    /// End of the time for STARTUP, later of lingering.
-    deadline: Option<Pin<Box<Sleep>>>,
+    watch: Watch,
     phase: Phase,
+    /// Requests cut off the input so far.
+    served: u64,
+    /// Bytes the socket took so far.
+    sent: u64,
     /// Bytes of unfinished requests that are counted at the server.
     held_input: usize,
+    place: Option<Place>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,12 +63,12 @@ enum Turn {
 }
 
 impl Connection {
-    pub(crate) fn new(stream: TcpStream, server: Rc<Server>) -> Self {
+    pub(crate) fn new(stream: TcpStream, place: Place, server: Rc<Server>) -> Self {
         let line = server.open_line();
         let session = Session::new(Rc::clone(&server), Rc::clone(&line));
         let input = Input::new(server.config().greeting_max_bytes);
-        let deadline = Some(Box::pin(sleep(server.config().login_timeout)));
-        Self { stream, server, line, input, session, deadline, phase: Phase::Open, held_input: 0 }
+        let (watch, phase, place) = (Watch::default(), Phase::Open, Some(place));
+        Self { stream, server, line, input, session, watch, phase, served: 0, sent: 0, held_input: 0, place }
     }
 
     fn turn(&mut self, cx: &mut Context<'_>) -> Result<Turn, io::Error> {
@@ -85,7 +88,6 @@ impl Connection {
                     return Ok(Turn::Rest);
                 }
                 self.phase = Phase::Lingering { left_bytes: LINGER_MAX_BYTES };
-                self.deadline = Some(Box::pin(sleep(LINGER_MAX)));
                 Ok(Turn::Again)
             }
             Phase::Lingering { left_bytes } => {
@@ -139,7 +141,9 @@ impl Connection {
     /// Serves what has arrived; `false` if it stopped before the end of it.
     fn serve(&mut self) -> bool {
         while self.phase == Phase::Open && self.may_serve() {
-            let step = match self.input.next() {
+            let cut = self.input.next();
+            self.served += u64::from(matches!(cut, Ok(Some(_))));
+            let step = match cut {
                 Ok(None) => return true,
                 Ok(Some(Cut::Envelope(header, body))) => {
                     self.line.set_version(header.version);
@@ -163,7 +167,6 @@ impl Connection {
                 Step::Opened => {
                     let segmented = self.line.version() >= 5;
                     self.input.open(self.server.config().envelope_max_bytes, segmented);
-                    self.deadline = None;
                 }
                 Step::Close => {
                     self.line.close();
@@ -178,10 +181,15 @@ impl Connection {
     fn bound_input(&mut self) {
         if !self.server.hold_input(&mut self.held_input, self.input.buffered()) {
             let text = "too many bytes of unfinished requests at this node: try later or another node";
-            self.line.send_error(0, Prefix::NONE, &Error::Overloaded(text.into()));
-            self.line.close();
-            self.phase = Phase::Closing;
+            self.give_up(&Error::Overloaded(text.into()));
         }
+    }
+
+    /// Says why, then closes.
+    fn give_up(&mut self, error: &Error) {
+        self.line.send_error(0, Prefix::NONE, error);
+        self.line.close();
+        self.phase = Phase::Closing;
     }
 
     /// Writes what is waiting; `false` if the socket does not take all of it now.
@@ -194,6 +202,7 @@ impl Connection {
                 return Err(io::ErrorKind::WriteZero.into());
             }
             self.line.with_output(|output| output.advance(written));
+            self.sent += written as u64;
         }
         Ok(true)
     }
@@ -217,8 +226,38 @@ impl Connection {
         }
     }
 
-    fn is_late(&mut self, cx: &mut Context<'_>) -> bool {
-        self.deadline.as_mut().is_some_and(|deadline| deadline.as_mut().poll(cx).is_ready())
+    /// What a connection at rest waits for, if the client may not take any time for it.
+    fn awaited(&self) -> Option<Awaited> {
+        match self.phase {
+            Phase::Lingering { .. } => Some(Awaited::Farewell),
+            _ if !self.session.is_open() => Some(Awaited::Login),
+            _ if self.line.pending() > 0 => Some(Awaited::Reader { sent: self.sent }),
+            // A request that we ourselves do not read on is not late.
+            Phase::Open if self.may_serve() && self.input.is_within_request() => {
+                Some(Awaited::Request { served: self.served })
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the task may go on resting; otherwise the connection is over, or about to say so.
+    fn rest(&mut self, cx: &mut Context<'_>) -> Turn {
+        let awaited = self.awaited();
+        if !self.watch.is_late(awaited, self.server.config(), cx) {
+            return Turn::Rest;
+        }
+        match awaited {
+            Some(Awaited::Request { .. }) => {
+                let time = self.server.config().request_timeout;
+                self.give_up(&Error::Protocol(format!("a request had not arrived in full after {time:?}")));
+                Turn::Again
+            }
+            Some(Awaited::Reader { .. }) => {
+                tracing::info!("closed a client that does not read its answers");
+                Turn::Over
+            }
+            _ => Turn::Over,
+        }
     }
 }
 
@@ -228,12 +267,10 @@ impl Future for Connection {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         self.line.take_waker();
         for _ in 0..TURNS_MAX {
-            match self.turn(cx) {
+            let turn = self.turn(cx).map(|turn| if turn == Turn::Rest { self.rest(cx) } else { turn });
+            match turn {
                 Ok(Turn::Again) => {}
                 Ok(Turn::Rest) => {
-                    if self.is_late(cx) {
-                        return Poll::Ready(());
-                    }
                     self.line.rest(cx.waker());
                     return Poll::Pending;
                 }
@@ -253,6 +290,7 @@ impl Drop for Connection {
     fn drop(&mut self) {
         self.line.close();
         self.server.hold_input(&mut self.held_input, 0);
+        self.place.take();
         self.server.connection_closed();
     }
 }

@@ -18,6 +18,7 @@ mod config;
 mod connection;
 mod envelope;
 mod error;
+mod files;
 mod line;
 mod payload;
 mod port;
@@ -31,6 +32,7 @@ mod session;
 mod statement;
 mod statements;
 mod system;
+mod watch;
 mod wire;
 mod wire_type;
 

@@ -4,6 +4,7 @@ use crate::codec::Output;
 use crate::envelope::{Prefix, opcode};
 use crate::error::Error;
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 use std::task::Waker;
 
 /// Where the answers of one connection gather.
@@ -19,8 +20,24 @@ pub(crate) struct Line {
     closed: Cell<bool>,
     overflowed: Cell<bool>,
     output_max: usize,
+    /// What of the output is counted in `waiting`.
+    counted: Cell<usize>,
+    waiting: Rc<Waiting>,
     version: Cell<u8>,
     hears: Cell<Hearing>,
+}
+
+/// Answers that wait for their clients, over all connections.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    bytes: Cell<usize>,
+    bytes_max: usize,
+}
+
+impl Waiting {
+    pub(crate) fn new(bytes_max: usize) -> Self {
+        Self { bytes: Cell::new(0), bytes_max }
+    }
 }
 
 /// Which events a client registered for.
@@ -31,7 +48,7 @@ pub(crate) struct Hearing {
 }
 
 impl Line {
-    pub(crate) fn new(output_max: usize) -> Self {
+    pub(crate) fn new(output_max: usize, waiting: &Rc<Waiting>) -> Self {
         Self {
             output: RefCell::default(),
             waker: RefCell::default(),
@@ -39,6 +56,8 @@ impl Line {
             closed: Cell::new(false),
             overflowed: Cell::new(false),
             output_max,
+            counted: Cell::new(0),
+            waiting: Rc::clone(waiting),
             version: Cell::new(crate::envelope::VERSION_MAX),
             hears: Cell::default(),
         }
@@ -60,8 +79,10 @@ impl Line {
         }
         let mut output = self.output.borrow_mut();
         output.put((self.version.get(), stream, opcode), prefix, write);
-        if output.pending() > self.output_max {
+        let total = self.count(output.pending());
+        if output.pending() > self.output_max || total > self.waiting.bytes_max {
             *output = Output::default();
+            self.count(0);
             self.overflowed.set(true);
             self.closed.set(true);
         }
@@ -79,7 +100,17 @@ impl Line {
 
     /// Runs `with` on the bytes for the socket.
     pub(crate) fn with_output<T>(&self, with: impl FnOnce(&mut Output) -> T) -> T {
-        with(&mut self.output.borrow_mut())
+        let mut output = self.output.borrow_mut();
+        let result = with(&mut output);
+        self.count(output.pending());
+        result
+    }
+
+    /// Brings the share of this line in what all lines hold up to date, and returns what they hold.
+    fn count(&self, pending: usize) -> usize {
+        let total = self.waiting.bytes.get() - self.counted.replace(pending) + pending;
+        self.waiting.bytes.set(total);
+        total
     }
 
     pub(crate) fn pending(&self) -> usize {
@@ -134,6 +165,12 @@ impl Line {
     }
 }
 
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.count(0);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,7 +189,7 @@ mod tests {
     #[test]
     fn many_answers_wake_the_task_once() {
         let count = Arc::new(Count(AtomicUsize::new(0)));
-        let line = Line::new(1000);
+        let line = Line::new(1000, &Rc::new(Waiting::new(1000)));
         line.rest(&Waker::from(Arc::clone(&count)));
         (0..5).for_each(|stream| line.send(stream, opcode::RESULT, Prefix::NONE, |body| body.push(1)));
         assert_eq!((count.0.load(Ordering::Relaxed), line.pending()), (1, 50));
@@ -160,9 +197,26 @@ mod tests {
 
     #[test]
     fn client_that_never_reads_is_given_up() {
-        let line = Line::new(100);
+        let line = Line::new(100, &Rc::new(Waiting::new(1000)));
         (0..20).for_each(|stream| line.send(stream, opcode::RESULT, Prefix::NONE, |body| body.push(1)));
         assert!(line.has_overflowed());
         assert_eq!(line.pending(), 0);
+    }
+
+    #[test]
+    fn all_lines_together_hold_no_more_than_their_bound() {
+        let waiting = Rc::new(Waiting::new(100));
+        let [first, second] = [(), ()].map(|()| Line::new(1000, &waiting));
+        let send = |line: &Line, count| {
+            (0..count).for_each(|_| line.send(1, opcode::RESULT, Prefix::NONE, |body| body.push(1)));
+        };
+        send(&first, 6);
+        send(&second, 5);
+        assert!(second.has_overflowed() && !first.has_overflowed());
+        assert_eq!(waiting.bytes.get(), 60);
+        first.with_output(|output| output.advance(25));
+        assert_eq!(waiting.bytes.get(), 35);
+        drop(first);
+        assert_eq!(waiting.bytes.get(), 0);
     }
 }

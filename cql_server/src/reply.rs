@@ -83,6 +83,12 @@ impl Reply {
                 match statement.columns() {
                     Some(columns) => {
                         let metadata = self.metadata;
+                        let max = self.server.config().result_max_bytes;
+                        // What was written stays written, so a transaction that wrote is answered whatever it returns.
+                        if self.kind != TxnKind::Write && size_of_rows(&rows) > max {
+                            let text = format!("the result has more than {max} bytes (result_max): read fewer rows");
+                            return self.fail(&Error::Invalid(text));
+                        }
                         self.send(|body| put_rows(body, columns, metadata, &rows));
                     }
                     None => self.fail(&Error::Server("rows from a statement without result columns".into())),
@@ -169,6 +175,12 @@ impl Waiting {
         let change = self.change;
         self.reply.send(|body| put_schema_change(body, &change));
     }
+}
+
+/// *Units*: bytes of the rows in an answer.
+fn size_of_rows(rows: &[Vec<Option<Vec<u8>>>]) -> usize {
+    let cells = rows.iter().flatten();
+    cells.map(|cell| size_of::<i32>() + cell.as_ref().map_or(0, Vec::len)).sum()
 }
 
 fn not_applied(reason: Reason, text: String) -> Error {

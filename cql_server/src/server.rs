@@ -1,17 +1,17 @@
 //! What all connections of a port share, on one thread.
 
-use crate::admission::{Admission, Permit};
+use crate::admission::{Admission, Full, Permit, Place, Places};
 use crate::backend::Backend;
 use crate::config::PortConfig;
 use crate::envelope::{Prefix, opcode};
 use crate::error::Error;
-use crate::line::{Hearing, Line};
+use crate::line::{Hearing, Line, Waiting};
 use crate::response::{put_schema_event, put_status_event};
 use crate::schema_events::changes;
 use crate::statements::Statements;
-use cql_txn::Schema;
+use cql_txn::{Bound, Schema};
 use std::cell::{Cell, RefCell, RefMut};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use tokio::sync::Notify;
@@ -30,7 +30,9 @@ pub(crate) struct Server {
     /// The schema clients were last told of.
     announced: RefCell<Arc<Schema>>,
     scratch: RefCell<Vec<u8>>,
-    connections: Cell<usize>,
+    places: Rc<Places>,
+    /// Answers waiting, over all connections.
+    waiting: Rc<Waiting>,
     /// Bytes of requests that have not arrived in full, over all connections.
     held_input: Cell<usize>,
     is_stopping: Cell<bool>,
@@ -46,7 +48,8 @@ impl Server {
             lines: RefCell::default(),
             announced: RefCell::new(backend.schema()),
             scratch: RefCell::new(Vec::with_capacity(SCRATCH_BYTES)),
-            connections: Cell::new(0),
+            places: Rc::new(Places::new(config.connections_max, config.connections_per_address_max)),
+            waiting: Rc::new(Waiting::new(config.output_total_max_bytes)),
             held_input: Cell::new(0),
             is_stopping: Cell::new(false),
             bell: Notify::new(),
@@ -93,17 +96,30 @@ impl Server {
         self.admission.in_flight()
     }
 
-    /// Counts a connection in, if there is room for it.
-    pub(crate) fn connection_opened(&self) -> bool {
-        let has_room = self.connections.get() < self.config.connections_max;
-        if has_room {
-            self.connections.set(self.connections.get() + 1);
+    /// Whether a transaction is of a size this node takes.
+    pub(crate) fn check_size(&self, bound: &Bound) -> Result<(), Error> {
+        let (keys, keys_max) = (bound.keys.len(), self.config.txn_keys_max);
+        if keys > keys_max {
+            return Err(Error::Invalid(format!(
+                "the transaction touches {keys} keys; the limit here is {keys_max} (txn_keys_max): split it"
+            )));
         }
-        has_room
+        let (bytes, bytes_max) = (bound.body.bytes.len(), self.config.txn_max_bytes);
+        if bytes > bytes_max {
+            return Err(Error::Invalid(format!(
+                "the transaction has {bytes} bytes; the limit here is {bytes_max} (txn_max): split it"
+            )));
+        }
+        Ok(())
     }
 
+    /// Counts a connection in, if there is room for it.
+    pub(crate) fn enter(&self, address: IpAddr) -> Result<Place, Full> {
+        self.places.enter(address)
+    }
+
+    /// A connection has given its place back.
     pub(crate) fn connection_closed(&self) {
-        self.connections.set(self.connections.get() - 1);
         self.bell.notify_waiters();
     }
 
@@ -117,12 +133,12 @@ impl Server {
     }
 
     pub(crate) fn connections(&self) -> usize {
-        self.connections.get()
+        self.places.taken()
     }
 
     /// The outgoing side of a new connection, reachable for events.
     pub(crate) fn open_line(&self) -> Rc<Line> {
-        let line = Rc::new(Line::new(self.config.output_max_bytes));
+        let line = Rc::new(Line::new(self.config.output_max_bytes, &self.waiting));
         let mut lines = self.lines.borrow_mut();
         lines.retain(|known| known.strong_count() > 0);
         lines.push(Rc::downgrade(&line));
@@ -175,7 +191,7 @@ impl Server {
 
     /// Returns once no connection is left.
     pub(crate) async fn drained(&self) {
-        while self.connections.get() > 0 {
+        while self.connections() > 0 {
             self.bell.notified().await;
         }
     }

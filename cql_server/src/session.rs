@@ -39,6 +39,11 @@ impl Session {
         Self { server, line, is_open: false, throws_on_overload: false, keyspace: None }
     }
 
+    /// Whether the handshake is done.
+    pub(crate) fn is_open(&self) -> bool {
+        self.is_open
+    }
+
     /// Whether STARTUP asked to be refused instead of held up.
     pub(crate) fn throws_on_overload(&self) -> bool {
         self.throws_on_overload
@@ -150,6 +155,7 @@ impl Session {
             Plan::Use(keyspace) => self.use_keyspace(keyspace, schema, manner.stream),
             Plan::Language(prepared) => {
                 let bound = prepared.bind(values, schema)?;
+                self.server.check_size(&bound)?;
                 let permit = self.server.admit(&self.line)?;
                 let txn = crate::backend::NewTxn {
                     kind: bound.kind,

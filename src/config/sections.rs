@@ -68,6 +68,7 @@ pub struct ClientPortSection {
     pub in_flight_max: usize,
     pub connection_in_flight_max: usize,
     pub connections_max: usize,
+    pub connections_per_address_max: usize,
     #[serde(with = "size")]
     pub envelope_max: u64,
     #[serde(with = "size")]
@@ -78,11 +79,17 @@ pub struct ClientPortSection {
     pub output_pause: u64,
     #[serde(with = "size")]
     pub output_max: u64,
+    #[serde(with = "size")]
+    pub output_total_max: u64,
     pub prepared_max: usize,
     #[serde(with = "size")]
     pub prepared_memory_max: u64,
     #[serde(with = "duration")]
     pub login_timeout: Duration,
+    #[serde(with = "duration")]
+    pub request_timeout: Duration,
+    #[serde(with = "duration")]
+    pub write_timeout: Duration,
     #[serde(with = "duration")]
     pub schema_agreement_timeout: Duration,
 }
@@ -94,14 +101,18 @@ impl Default for ClientPortSection {
             in_flight_max: 16_384,
             connection_in_flight_max: 2_048,
             connections_max: 4_096,
+            connections_per_address_max: 2_048,
             envelope_max: 16 << 20,
             greeting_max: 64 << 10,
             input_max: 512 << 20,
             output_pause: 1 << 20,
             output_max: 256 << 20,
+            output_total_max: 1 << 30,
             prepared_max: 10_000,
             prepared_memory_max: 16 << 20,
             login_timeout: Duration::from_secs(10),
+            request_timeout: Duration::from_secs(60),
+            write_timeout: Duration::from_secs(30),
             schema_agreement_timeout: Duration::from_secs(10),
         }
     }
@@ -259,6 +270,11 @@ pub struct LimitsSection {
     pub pre_accept_timeout: Duration,
     pub in_flight_max: usize,
     pub attempts_max: u32,
+    pub txn_keys_max: usize,
+    #[serde(with = "size")]
+    pub txn_max: u64,
+    #[serde(with = "size")]
+    pub result_max: u64,
     pub evict_finished: bool,
 }
 
@@ -269,6 +285,9 @@ impl Default for LimitsSection {
             pre_accept_timeout: Duration::from_secs(10),
             in_flight_max: 4096,
             attempts_max: 4,
+            txn_keys_max: 1_024,
+            txn_max: 2 << 20,
+            result_max: 16 << 20,
             evict_finished: true,
         }
     }

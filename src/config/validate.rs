@@ -145,6 +145,7 @@ impl Config {
         at_least_one("client_port", "in_flight_max", port.in_flight_max)?;
         at_least_one("client_port", "connection_in_flight_max", port.connection_in_flight_max)?;
         at_least_one("client_port", "connections_max", port.connections_max)?;
+        at_least_one("client_port", "connections_per_address_max", port.connections_per_address_max)?;
         at_least_one("client_port", "prepared_max", port.prepared_max)?;
         nonzero("client_port", "login_timeout", port.login_timeout)?;
         if !(1 << 10..=256 << 20).contains(&port.envelope_max) {
@@ -163,7 +164,11 @@ impl Config {
         if port.output_pause == 0 || port.output_max <= port.output_pause {
             return Err(Problem::new("client_port", "output_max", "choose more than output_pause, and that above 0B"));
         }
-        Ok(())
+        if port.output_total_max < port.output_max {
+            return Err(Problem::new("client_port", "output_total_max", "choose output_max or more"));
+        }
+        nonzero("client_port", "request_timeout", port.request_timeout)?;
+        nonzero("client_port", "write_timeout", port.write_timeout)
     }
 
     /// The same rules as `transport`, which words them for callers without a file.
@@ -192,7 +197,16 @@ impl Config {
         nonzero("limits", "max_clock_skew", limits.max_clock_skew)?;
         nonzero("limits", "pre_accept_timeout", limits.pre_accept_timeout)?;
         at_least_one("limits", "in_flight_max", limits.in_flight_max)?;
-        at_least_one("limits", "attempts_max", limits.attempts_max as usize)
+        at_least_one("limits", "attempts_max", limits.attempts_max as usize)?;
+        at_least_one("limits", "txn_keys_max", limits.txn_keys_max)?;
+        if limits.txn_max < 1 << 10 || limits.txn_max > self.peer_port.queue_max / 2 {
+            let text = "choose 1KiB to half of [peer_port] queue_max, or no message about it could be sent";
+            return Err(Problem::new("limits", "txn_max", text));
+        }
+        if limits.result_max < 1 << 10 {
+            return Err(Problem::new("limits", "result_max", "choose 1KiB or more"));
+        }
+        Ok(())
     }
 
     fn check_timeouts(&self) -> Checked {
