@@ -97,6 +97,45 @@ pub struct NodeInfo {
     pub rack: String,
 }
 
+/// A table of keyspace `accord`: what a node shows of itself, made when it is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum VirtualTable {
+    /// All nodes, as this one sees them.
+    Nodes,
+    /// The command stores of this node.
+    Stores,
+    /// Transactions this node is at work on.
+    Transactions,
+    /// Who waits for whom.
+    BlockedBy,
+    /// The log.
+    Journal,
+    /// What is held in memory.
+    Caches,
+    /// The links to the other nodes.
+    Peers,
+    /// The configuration in force.
+    Settings,
+    /// Everything that is counted.
+    Metrics,
+}
+
+/// A value of a virtual table.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Field {
+    /// A `text`.
+    Text(String),
+    /// An `int`.
+    Int(i32),
+    /// A `bigint`.
+    Bigint(i64),
+    /// A `boolean`.
+    Boolean(bool),
+}
+
+/// A row of a virtual table, by column; a column left out is null.
+pub type VirtualRow = Vec<(&'static str, Field)>;
+
 /// The node behind this port.
 pub trait Backend: 'static {
     /// The schema in force here, an immutable snapshot.
@@ -116,4 +155,10 @@ pub trait Backend: 'static {
 
     /// Name of the cluster.
     fn cluster_name(&self) -> String;
+
+    /// Calls `answer` once with all rows of `table`; a node that shows nothing of itself has none.
+    fn look(&self, table: VirtualTable, answer: Box<dyn FnOnce(Vec<VirtualRow>)>) {
+        let _ = table;
+        answer(Vec::new());
+    }
 }

@@ -16,6 +16,7 @@ pub(crate) enum WireType {
 }
 
 impl WireType {
+    pub(crate) const BIGINT: Self = Self::Simple(0x2, "bigint");
     pub(crate) const BLOB: Self = Self::Simple(0x3, "blob");
     pub(crate) const BOOLEAN: Self = Self::Simple(0x4, "boolean");
     pub(crate) const DOUBLE: Self = Self::Simple(0x7, "double");
@@ -73,6 +74,10 @@ pub(crate) fn text(value: impl AsRef<str>) -> Cell {
 }
 
 pub(crate) fn int(value: i32) -> Cell {
+    Some(value.to_be_bytes().to_vec())
+}
+
+pub(crate) fn bigint(value: i64) -> Cell {
     Some(value.to_be_bytes().to_vec())
 }
 

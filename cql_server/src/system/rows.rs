@@ -1,6 +1,6 @@
 //! The rows of the system tables, made from the schema and the node list when they are asked for.
 
-use super::tables::{self, ColumnKind, SystemTable};
+use super::tables::{self, ColumnKind, SystemColumn, SystemTable};
 use crate::backend::{Backend, NodeInfo};
 use crate::wire_type::{Cell, boolean, double, inet, int, text, text_map, text_set, uuid, uuid_from_digest};
 use cql_txn::{Keyspace, Schema, Table};
@@ -129,7 +129,7 @@ pub(super) fn keyspaces(view: &View<'_>) -> Vec<Vec<Cell>> {
 }
 
 pub(super) fn tables(view: &View<'_>) -> Vec<Vec<Cell>> {
-    let own = tables::all().iter().map(|table: &SystemTable| {
+    let own = tables::ordinary().map(|table| {
         let id = uuid_from_digest("system table", &[table.keyspace.as_bytes(), table.name.as_bytes()]);
         table_row(table.keyspace, table.name, id, "", "off")
     });
@@ -175,15 +175,7 @@ fn table_row(keyspace: &str, name: &str, id: [u8; 16], comment: &str, mode: &str
 }
 
 pub(super) fn columns(view: &View<'_>) -> Vec<Vec<Cell>> {
-    let mut rows = Vec::new();
-    for table in tables::all() {
-        let mut place = Place::default();
-        for column in table.columns {
-            let kind = column.kind;
-            let of = (table.keyspace, table.name);
-            rows.push(column_row(of, column.name, &column.ty.cql_name(), (kind, place.next(kind), false)));
-        }
-    }
+    let mut rows: Vec<_> = tables::ordinary().flat_map(system_columns).collect();
     for (keyspace, table) in view.user_tables() {
         let mut place = Place::default();
         for column in &table.columns {
@@ -193,6 +185,29 @@ pub(super) fn columns(view: &View<'_>) -> Vec<Vec<Cell>> {
         }
     }
     rows
+}
+
+fn system_columns(table: &SystemTable) -> Vec<Vec<Cell>> {
+    let mut place = Place::default();
+    let of = (table.keyspace, table.name);
+    let row = |column: &SystemColumn| {
+        let kind = column.kind;
+        column_row(of, column.name, &column.ty.cql_name(), (kind, place.next(kind), false))
+    };
+    table.columns.iter().map(row).collect()
+}
+
+pub(super) fn virtual_keyspaces(_: &View<'_>) -> Vec<Vec<Cell>> {
+    vec![vec![text(tables::OWN)]]
+}
+
+pub(super) fn virtual_tables(_: &View<'_>) -> Vec<Vec<Cell>> {
+    let row = |table: &SystemTable| vec![text(table.keyspace), text(table.name), text(table.comment)];
+    tables::of_node().map(row).collect()
+}
+
+pub(super) fn virtual_columns(_: &View<'_>) -> Vec<Vec<Cell>> {
+    tables::of_node().flat_map(system_columns).collect()
 }
 
 /// Counts positions within the partition key and within the clustering key.
@@ -302,10 +317,21 @@ pub(super) mod tests {
     #[test]
     fn every_row_has_a_cell_for_every_column() {
         with_view(|view| {
-            for table in tables::all() {
-                let rows = (table.rows)(view);
+            for table in tables::ordinary() {
+                let tables::Source::Port(rows) = table.source else { panic!("{} is no table of the port", table.name) };
+                let rows = rows(view);
                 assert!(rows.iter().all(|row| row.len() == table.columns.len()), "{}.{}", table.keyspace, table.name);
             }
+        });
+    }
+
+    #[test]
+    fn virtual_tables_are_described_apart_from_the_others() {
+        with_view(|view| {
+            let names: Vec<Cell> = virtual_tables(view).into_iter().map(|row| row[1].clone()).collect();
+            assert!(names.contains(&text("blocked_by")) && names.len() == tables::of_node().count(), "{names:?}");
+            assert!(virtual_columns(view).iter().all(|row| row[0] == text("accord") && row[7].is_some()));
+            assert!(tables(view).iter().chain(&columns(view)).all(|row| row[0] != text("accord")));
         });
     }
 

@@ -2,12 +2,11 @@
 //!
 //! Selectors are `*`, columns, `toJson(column)`, each with an alias; conditions are equalities of columns with literals or markers.
 
-use super::rows::View;
-use super::tables::{self, SystemColumn, SystemTable};
+use super::tables::{self, Source, SystemColumn, SystemTable};
 use crate::error::Error;
 use crate::response::ColumnSpec;
 use crate::wire::{Reader, beginning};
-use crate::wire_type::{Cell, WireType, inet, int, text};
+use crate::wire_type::{Cell, WireType, bigint, boolean, inet, int, text};
 use cql_txn::Value;
 use std::net::IpAddr;
 
@@ -29,6 +28,12 @@ struct Selector {
     column: usize,
     as_json: bool,
     name: String,
+}
+
+/// The conditions of one run.
+pub(crate) struct Wanted {
+    equal: Vec<(usize, Cell)>,
+    limit: usize,
 }
 
 enum Operand {
@@ -108,10 +113,20 @@ impl SystemSelect {
         self.markers.iter().map(|(name, ty, column)| self.spec(name.as_deref().unwrap_or(column), *ty)).collect()
     }
 
-    /// The rows that match, with the cells selected.
+    /// Where the rows come from.
+    pub(crate) fn source(&self) -> Source {
+        self.table.source
+    }
+
+    /// The columns of its table.
+    pub(super) fn table_columns(&self) -> &'static [SystemColumn] {
+        self.table.columns
+    }
+
+    /// Conditions and limit with their values.
     ///
-    /// *Errors*: Invalid if a marker of the conditions is null or not set.
-    pub(crate) fn run(&self, view: &View<'_>, values: &[Value<'_>]) -> Result<Vec<Vec<Cell>>, Error> {
+    /// *Errors*: Invalid if a marker is null or not set.
+    pub(crate) fn bind(&self, values: &[Value<'_>]) -> Result<Wanted, Error> {
         if values.len() != self.markers.len() {
             let (given, wanted) = (values.len(), self.markers.len());
             return Err(Error::Invalid(format!("{given} values for {wanted} markers")));
@@ -125,16 +140,20 @@ impl SystemSelect {
                 },
             }
         };
-        let mut wanted = Vec::new();
+        let mut equal = Vec::new();
         for (column, operand) in &self.conditions {
-            wanted.push((*column, Some(bytes_of(operand)?)));
+            equal.push((*column, Some(bytes_of(operand)?)));
         }
         let limit = self.limit.as_ref().map(bytes_of).transpose()?;
         let limit = limit.map_or(Ok(i32::MAX), |bytes| Reader::new(&bytes).i32("LIMIT"))?;
         let limit = usize::try_from(limit).map_err(|_| Error::Invalid("LIMIT is negative".into()))?;
-        let matching =
-            (self.table.rows)(view).into_iter().filter(|row| wanted.iter().all(|(i, want)| row[*i] == *want));
-        Ok(matching.take(limit).map(|row| self.project(&row)).collect())
+        Ok(Wanted { equal, limit })
+    }
+
+    /// Those of all rows that are wanted, with the cells selected.
+    pub(crate) fn pick(&self, wanted: &Wanted, rows: Vec<Vec<Cell>>) -> Vec<Vec<Cell>> {
+        let matching = rows.into_iter().filter(|row| wanted.equal.iter().all(|(i, want)| row[*i] == *want));
+        matching.take(wanted.limit).map(|row| self.project(&row)).collect()
     }
 
     fn project(&self, row: &[Cell]) -> Vec<Cell> {
@@ -186,6 +205,8 @@ fn literal_bytes(literal: Token<'_>, ty: WireType, column: &str) -> Result<Vec<u
         (Token::Text(value), WireType::TEXT) => text(value),
         (Token::Text(value), WireType::INET) => value.parse::<IpAddr>().ok().and_then(inet),
         (Token::Word(digits), WireType::INT) => digits.parse::<i32>().ok().and_then(int),
+        (Token::Word(digits), WireType::BIGINT) => digits.parse::<i64>().ok().and_then(bigint),
+        (Token::Word(word), WireType::BOOLEAN) => word.to_ascii_lowercase().parse::<bool>().ok().and_then(boolean),
         _ => None,
     };
     cell.ok_or_else(|| Error::Invalid(format!("column {column} of type {} does not take this value", ty.cql_name())))
@@ -307,7 +328,9 @@ mod tests {
 
     fn run(statement: &str, values: &[Value<'_>]) -> Result<Vec<Vec<Cell>>, Error> {
         let select = SystemSelect::parse(statement, None).expect("a system table")?;
-        with_view(|view| select.run(view, values))
+        let wanted = select.bind(values)?;
+        let Source::Port(rows) = select.source() else { panic!("rows of the node") };
+        Ok(with_view(|view| select.pick(&wanted, rows(view))))
     }
 
     fn names(statement: &str) -> Vec<String> {

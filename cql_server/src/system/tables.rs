@@ -1,6 +1,8 @@
 //! Which system tables there are, and their columns.
 
 use super::rows::{self, View};
+use super::virtual_tables;
+use crate::backend::VirtualTable;
 use crate::wire_type::{Cell, WireType};
 
 /// A table answered from memory.
@@ -9,8 +11,17 @@ pub(crate) struct SystemTable {
     pub(crate) name: &'static str,
     /// In the order of `SELECT *`: partition key, clustering, the rest by name.
     pub(crate) columns: &'static [SystemColumn],
+    pub(crate) comment: &'static str,
+    pub(crate) source: Source,
+}
+
+/// Where the rows of a table come from.
+#[derive(Clone, Copy)]
+pub(crate) enum Source {
     /// All its rows, with a cell for each column.
-    pub(crate) rows: fn(&View<'_>) -> Vec<Vec<Cell>>,
+    Port(fn(&View<'_>) -> Vec<Vec<Cell>>),
+    /// The node makes them when it is asked.
+    Node(VirtualTable),
 }
 
 /// A column of such a table.
@@ -28,15 +39,15 @@ pub(crate) enum ColumnKind {
     Regular,
 }
 
-const fn partition(name: &'static str, ty: WireType) -> SystemColumn {
+pub(super) const fn partition(name: &'static str, ty: WireType) -> SystemColumn {
     SystemColumn { name, ty, kind: ColumnKind::Partition }
 }
 
-const fn clustering(name: &'static str, ty: WireType) -> SystemColumn {
+pub(super) const fn clustering(name: &'static str, ty: WireType) -> SystemColumn {
     SystemColumn { name, ty, kind: ColumnKind::Clustering }
 }
 
-const fn regular(name: &'static str, ty: WireType) -> SystemColumn {
+pub(super) const fn regular(name: &'static str, ty: WireType) -> SystemColumn {
     SystemColumn { name, ty, kind: ColumnKind::Regular }
 }
 
@@ -44,24 +55,37 @@ const T: WireType = WireType::TEXT;
 
 /// The keyspaces answered here or reserved, so that no user table is looked for in them.
 const KEYSPACES: &[&str] =
-    &["system", "system_auth", "system_distributed", "system_schema", "system_traces", "system_views", VIRTUAL];
+    &["system", "system_auth", "system_distributed", "system_schema", "system_traces", "system_views", VIRTUAL, OWN];
 const VIRTUAL: &str = "system_virtual_schema";
+/// What a node shows of itself.
+pub(super) const OWN: &str = "accord";
 
 pub(crate) fn is_system_keyspace(keyspace: &str) -> bool {
     KEYSPACES.contains(&keyspace)
 }
 
-/// The keyspaces that hold tables, each once.
+/// The keyspaces of ordinary system tables, each once.
 pub(crate) fn described_keyspaces() -> impl Iterator<Item = &'static str> {
     ["system", "system_schema", VIRTUAL].into_iter()
 }
 
 pub(crate) fn find(keyspace: &str, name: &str) -> Option<&'static SystemTable> {
-    TABLES.iter().find(|table| table.keyspace == keyspace && table.name == name)
+    all().find(|table| table.keyspace == keyspace && table.name == name)
 }
 
-pub(crate) fn all() -> &'static [SystemTable] {
-    TABLES
+/// All of them, virtual ones included.
+pub(crate) fn all() -> impl Iterator<Item = &'static SystemTable> {
+    TABLES.iter().chain(virtual_tables::TABLES)
+}
+
+/// Those described in `system_schema`.
+pub(crate) fn ordinary() -> impl Iterator<Item = &'static SystemTable> {
+    TABLES.iter()
+}
+
+/// Those described in `system_virtual_schema`.
+pub(crate) fn of_node() -> impl Iterator<Item = &'static SystemTable> {
+    virtual_tables::TABLES.iter()
 }
 
 const fn table(
@@ -69,7 +93,7 @@ const fn table(
     columns: &'static [SystemColumn],
     rows: fn(&View<'_>) -> Vec<Vec<Cell>>,
 ) -> SystemTable {
-    SystemTable { keyspace, name, columns, rows }
+    SystemTable { keyspace, name, columns, comment: "", source: Source::Port(rows) }
 }
 
 fn empty(_: &View<'_>) -> Vec<Vec<Cell>> {
@@ -92,9 +116,9 @@ static TABLES: &[SystemTable] = &[
     table(("system_schema", "views"), SCHEMA_VIEWS, empty),
     table(("system_schema", "dropped_columns"), SCHEMA_DROPPED, empty),
     table(("system_schema", "column_masks"), SCHEMA_MASKS, empty),
-    table((VIRTUAL, "keyspaces"), &[partition("keyspace_name", T)], empty),
-    table((VIRTUAL, "tables"), VIRTUAL_TABLES, empty),
-    table((VIRTUAL, "columns"), SCHEMA_COLUMNS, empty),
+    table((VIRTUAL, "keyspaces"), &[partition("keyspace_name", T)], rows::virtual_keyspaces),
+    table((VIRTUAL, "tables"), VIRTUAL_TABLES, rows::virtual_tables),
+    table((VIRTUAL, "columns"), SCHEMA_COLUMNS, rows::virtual_columns),
 ];
 
 const LOCAL: &[SystemColumn] = &[
