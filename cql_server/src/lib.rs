@@ -5,7 +5,7 @@
 //! connection until its task writes them at once. Everything stays on one thread; nothing here decides about the protocol of the
 //! cluster.
 //!
-//! Not here yet: roles and logins, compression, BATCH, paging, tracing sessions, DESCRIBE, the virtual tables of keyspace `accord`.
+//! Not here yet: roles and logins, compression, BATCH, paging, tracing sessions, DESCRIBE.
 
 #[cfg(test)]
 extern crate self as cql_server;
@@ -19,6 +19,8 @@ mod connection;
 mod envelope;
 mod error;
 mod files;
+#[doc(hidden)]
+pub mod fuzzing;
 mod line;
 mod payload;
 mod port;
@@ -42,7 +44,7 @@ mod one_node;
 #[cfg(test)]
 mod port_tests;
 
-pub use backend::{Answer, Backend, NewTxn, NodeInfo, Reason};
+pub use backend::{Answer, Backend, Field, NewTxn, NodeInfo, Reason, VirtualRow, VirtualTable};
 pub use config::PortConfig;
 pub use error::Error;
 pub use port::{ClientPort, PortHandle};

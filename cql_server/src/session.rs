@@ -9,7 +9,7 @@ use crate::request::{Parameters, Request};
 use crate::response::{Metadata, put_prepared, put_rows, put_set_keyspace};
 use crate::server::Server;
 use crate::statement::{Plan, Statement};
-use crate::system::{CQL_VERSION, SystemSelect, View, is_system_keyspace};
+use crate::system::{CQL_VERSION, Source, SystemSelect, View, VirtualRead, is_system_keyspace};
 use crate::wire::Put;
 use cql_txn::{Schema, Value};
 use std::rc::Rc;
@@ -175,14 +175,24 @@ impl Session {
     fn read_system(
         &self,
         select: &SystemSelect,
-        statement: &Statement,
+        statement: &Rc<Statement>,
         values: &[Value<'_>],
         manner: Manner,
     ) -> Result<(), Error> {
-        let rows = select.run(&View::of(self.server.backend()), values)?;
-        if let Some(columns) = statement.columns() {
-            let write = |body: &mut Vec<u8>| put_rows(body, columns, manner.metadata, &rows);
-            self.line.send(manner.stream, opcode::RESULT, Prefix::NONE, write);
+        let wanted = select.bind(values)?;
+        match select.source() {
+            Source::Port(rows) => {
+                let rows = select.pick(&wanted, rows(&View::of(self.server.backend())));
+                if let Some(columns) = statement.columns() {
+                    let write = |body: &mut Vec<u8>| put_rows(body, columns, manner.metadata, &rows);
+                    self.line.send(manner.stream, opcode::RESULT, Prefix::NONE, write);
+                }
+            }
+            Source::Node(table) => {
+                let permit = self.server.admit(&self.line)?;
+                let read = VirtualRead::new(permit, Rc::clone(statement), manner, wanted);
+                self.server.backend().look(table, Box::new(move |rows| read.deliver(&rows)));
+            }
         }
         Ok(())
     }
