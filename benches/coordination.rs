@@ -7,12 +7,16 @@
 use command_store::{CommandStore, FanIn, ProgressConfig, Slices, StoreConfig, StoreInput};
 use coordinator::{Coordinator, CoordinatorConfig, CoordinatorInput};
 use cql_txn::{Action, CqlSemantics, Schema, Value, apply_ddl, parse, prepare};
+use mimalloc::MiMalloc;
 use protocol::codec::{decode, encode, encode_diff};
 use protocol::message::{Message, Reply};
 use protocol::*;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
+
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 const STORES: u16 = 2;
 

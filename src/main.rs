@@ -5,7 +5,12 @@
 
 use accordd::{Error, command};
 use clap::{Parser, Subcommand};
+use mimalloc::MiMalloc;
 use std::process::ExitCode;
+
+/// A sixth of all instructions of a transaction went to the system's allocator.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// A leaderless, strictly serializable transactional store that speaks CQL.
 #[derive(Debug, Parser)]
