@@ -232,28 +232,49 @@ impl Deps {
 }
 
 /// The form on wire and disk: sorted keys, sorted unique ids, index lists whose entries carry the UNSTABLE mark in their lowest bit.
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 struct Encoded {
     keys: Vec<Key>,
     ids: ByteBuf,
     lists: Vec<Vec<u32>>,
 }
 
+/// The same, to be written.
+#[derive(Serialize)]
+#[serde(rename = "Encoded")]
+struct Encoding<'a> {
+    keys: Vec<&'a Key>,
+    ids: ByteBuf,
+    lists: Vec<Vec<u32>>,
+}
+
+impl Deps {
+    /// Every id once, sorted.
+    fn sorted_ids(&self) -> Vec<TxnId> {
+        let mut ids: Vec<TxnId> = self.ids().collect();
+        if self.0.len() > 1 {
+            ids.sort_unstable();
+            ids.dedup();
+        }
+        ids
+    }
+}
+
 impl Serialize for Deps {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut ids: Vec<TxnId> = self.ids().collect();
-        ids.sort_unstable();
-        ids.dedup();
+        let ids = self.sorted_ids();
         let entry = |dep: Dep| {
             let index = ids.binary_search(&dep.id).expect("every id was collected") as u32;
             index << 1 | u32::from(dep.unstable)
         };
-        let encoded = Encoded {
-            keys: self.0.iter().map(|(key, _)| key.clone()).collect(),
+        let mut bytes = Vec::with_capacity(ids.len() * TIMESTAMP_BYTES);
+        ids.iter().for_each(|id| bytes.extend_from_slice(&id.as_timestamp().to_bytes()));
+        let encoding = Encoding {
+            keys: self.0.iter().map(|(key, _)| key).collect(),
             lists: self.0.iter().map(|(_, set)| set.iter().map(entry).collect()).collect(),
-            ids: ByteBuf::from(ids.iter().flat_map(|id| id.as_timestamp().to_bytes()).collect::<Vec<u8>>()),
+            ids: ByteBuf::from(bytes),
         };
-        encoded.serialize(serializer)
+        encoding.serialize(serializer)
     }
 }
 
