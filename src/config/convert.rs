@@ -1,6 +1,6 @@
 //! The sections in the words of the rooms they configure.
 
-use super::{Config, Mac, NodeEntry, Sync};
+use super::{Config, METRICS_PORT_STEP, Mac, NodeEntry, Sync};
 use auth::{ClusterId, Suite};
 use command_store::ProgressConfig;
 use coordinator::CoordinatorConfig;
@@ -51,6 +51,14 @@ impl Config {
     /// Where the peer port of a node listens.
     pub fn peer_listen(&self, node: NodeId) -> Option<SocketAddr> {
         self.peer_port.listen.or_else(|| self.entry(node).map(|entry| entry.peer_addr))
+    }
+
+    /// Where metrics and health of a node are served; `None` if they are not.
+    pub fn metrics_listen(&self, node: NodeId) -> Option<SocketAddr> {
+        let address = self.metrics.address.parse().ok()?;
+        let client = self.client_listen(node)?.port();
+        let port = if self.metrics.port == 0 { client.checked_add(METRICS_PORT_STEP)? } else { self.metrics.port };
+        Some(SocketAddr::new(address, port))
     }
 
     pub fn port_config(&self) -> PortConfig {

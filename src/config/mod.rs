@@ -13,8 +13,8 @@ mod validate;
 
 pub use reference::reference_text;
 pub use sections::{
-    ClientPortSection, ClusterSection, JournalSection, LimitsSection, Mac, NodeEntry, NodeSection, PathsSection,
-    PeerPortSection, RowsSection, SecuritySection, Sync, TimeoutsSection,
+    ClientPortSection, ClusterSection, JournalSection, LimitsSection, METRICS_PORT_STEP, Mac, MetricsSection,
+    NodeEntry, NodeSection, PathsSection, PeerPortSection, RowsSection, SecuritySection, Sync, TimeoutsSection,
 };
 
 pub(crate) use units::duration::parse as parse_duration;
@@ -41,6 +41,7 @@ pub struct Config {
     pub paths: PathsSection,
     pub limits: LimitsSection,
     pub timeouts: TimeoutsSection,
+    pub metrics: MetricsSection,
 }
 
 /// Where a node keeps and finds its files.

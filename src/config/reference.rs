@@ -137,6 +137,12 @@ const KEYS: &[Key] = &[
     key("timeouts", "progress_stagger", "duration added per replica, so that one acts at a time"),
     key("timeouts", "progress_delay_max", "duration the pauses between chases grow to"),
     key("timeouts", "drain", "duration a stopping node gives transactions in flight"),
+    key(
+        "metrics",
+        "address",
+        "IP address to serve /metrics and /health at, to whoever reaches it; empty serves nothing",
+    ),
+    key("metrics", "port", "TCP port of that; 0 is 1000 above the client port"),
 ];
 
 pub(super) fn sections() -> Vec<&'static str> {

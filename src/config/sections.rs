@@ -335,3 +335,22 @@ impl Default for TimeoutsSection {
         }
     }
 }
+
+/// `[metrics]`: what is served to machines that watch.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MetricsSection {
+    /// *Shape*: an IP address, or empty.
+    pub address: String,
+    /// Zero is [`METRICS_PORT_STEP`] above the client port.
+    pub port: u16,
+}
+
+/// How far the metrics port lies above the client port unless it is given.
+pub const METRICS_PORT_STEP: u16 = 1000;
+
+impl Default for MetricsSection {
+    fn default() -> Self {
+        Self { address: "127.0.0.1".into(), port: 0 }
+    }
+}

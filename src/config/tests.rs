@@ -170,3 +170,15 @@ fn text_in_force_reads_back() {
     config.timeouts.rpc_timeout = Duration::from_secs(1);
     assert_eq!(Config::from_text("b.toml", &config.to_text()).expect("valid"), config);
 }
+
+#[test]
+fn metrics_port_lies_above_the_client_port_or_where_it_is_told() {
+    let listen = |more: &str| {
+        let config = Config::from_text("a.toml", &format!("{THREE}\n[metrics]\n{more}\n")).expect("valid");
+        config.metrics_listen(NodeId(2)).map(|address| address.to_string())
+    };
+    assert_eq!(listen("").as_deref(), Some("127.0.0.1:10043"));
+    assert_eq!(listen("address = \"::1\"\nport = 9180").as_deref(), Some("[::1]:9180"));
+    assert_eq!(listen("address = \"\""), None);
+    assert!(with("[metrics]\naddress = \"here\"").contains("\"here\" is no IP address"));
+}

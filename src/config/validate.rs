@@ -22,7 +22,8 @@ impl Config {
         self.check_client_port()?;
         self.check_peer_port()?;
         self.check_limits()?;
-        self.check_timeouts()
+        self.check_timeouts()?;
+        self.check_metrics()
     }
 
     fn check_cluster(&self) -> Checked {
@@ -190,6 +191,15 @@ impl Config {
         nonzero("peer_port", "write_timeout", port.write_timeout)?;
         nonzero("peer_port", "backoff_min", port.backoff_min)?;
         not_below("peer_port", "backoff_max", port.backoff_max, "backoff_min", port.backoff_min)
+    }
+
+    fn check_metrics(&self) -> Checked {
+        let address = &self.metrics.address;
+        if address.is_empty() || address.parse::<std::net::IpAddr>().is_ok() {
+            return Ok(());
+        }
+        let text = format!("{address:?} is no IP address; write one, as \"127.0.0.1\", or \"\" to serve nothing");
+        Err(Problem::new("metrics", "address", text))
     }
 
     fn check_limits(&self) -> Checked {

@@ -1,18 +1,23 @@
 //! The node as its client port sees it.
 
+use super::counters::{Counters, End};
+use super::health::Health;
 use super::log::NodeLog;
+use super::observer::Observer;
 use super::schema::SchemaBoard;
 use super::switch::Links;
+use crate::clock::Clock;
 use crate::config::Config;
 use actix::Recipient;
 use coordinator::actor::{Desk, Submitted};
-use cql_server::{Answer, Backend, NewTxn, NodeInfo, Reason};
+use cql_server::{Answer, Backend, NewTxn, NodeInfo, Reason, VirtualRow, VirtualTable};
 use cql_txn::Schema;
 use protocol::{ClientOutcome, NodeId, NotApplied, Tell, Topology, TxnId};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
+use tokio::task::spawn_local;
 
 /// What the client port of one node works with.
 pub(crate) struct NodeBackend {
@@ -24,6 +29,11 @@ pub(crate) struct NodeBackend {
     pub(crate) desk: Rc<Desk>,
     pub(crate) coordinator: Recipient<Tell<Submitted>>,
     pub(crate) log: Rc<RefCell<NodeLog>>,
+    pub(crate) time: Clock,
+    pub(crate) counters: Rc<Counters>,
+    pub(crate) health: Rc<Health>,
+    /// Set once everything it asks exists.
+    pub(crate) observer: OnceCell<Rc<Observer>>,
     /// Bytes waiting for the disk beyond which no new work is begun.
     pub(crate) pending_max: usize,
     pub(crate) is_stopping: Cell<bool>,
@@ -35,6 +45,29 @@ impl NodeBackend {
     /// Whether a node takes part as far as this one can see.
     pub(crate) fn is_live(&self, node: NodeId) -> bool {
         node == self.node || self.links.get(&node).is_some_and(|link| link.connected_to().is_some())
+    }
+
+    /// Why clients had better go to another node; `None` if all is well.
+    pub(crate) fn not_ready(&self) -> Option<String> {
+        if let Some(why) = self.health.fatal() {
+            return Some(why);
+        }
+        if self.is_stopping.get() {
+            return Some("the node is stopping".to_owned());
+        }
+        if self.log.borrow().stats().is_none_or(|stats| stats.live_bytes >= self.config.journal.max_bytes) {
+            return Some("the journal is full: raise [journal] max_bytes".to_owned());
+        }
+        let short = self.topology.shards().iter().filter(|shard| shard.range.group == self.topology.largest_group());
+        let mut short = short.filter(|shard| {
+            let alive = shard.nodes.iter().filter(|node| self.is_live(*node)).count();
+            alive <= shard.nodes.len() / 2
+        });
+        if short.next().is_some() {
+            return Some("too few nodes are connected to this one for a quorum".to_owned());
+        }
+        let has_caught_up = self.health.has_caught_up();
+        (!has_caught_up).then(|| "the node has not caught up with the others since it started".to_owned())
     }
 
     /// Why `txn` cannot be begun.
@@ -65,10 +98,16 @@ impl Backend for NodeBackend {
     }
 
     fn submit(&self, txn: NewTxn, answer: Box<dyn FnOnce(Answer)>) {
+        let began = self.time.now().mono;
         if let Some((reason, text)) = self.refusal(&txn) {
+            self.counters.ends.count(End::REFUSED, began, began);
             return answer(Answer::NotApplied { reason, text, txn_id: None });
         }
-        let completion = Box::new(move |txn_id, outcome| answer(told(txn_id, outcome)));
+        let (counters, time) = (Rc::clone(&self.counters), self.time);
+        let completion = Box::new(move |txn_id, outcome| {
+            counters.ends.count(End::of(&outcome), began, time.now().mono);
+            answer(told(txn_id, outcome));
+        });
         if self.desk.submit(txn.kind, txn.keys, txn.body, completion) {
             self.coordinator.do_send(Tell(Submitted));
         }
@@ -111,6 +150,13 @@ impl Backend for NodeBackend {
 
     fn cluster_name(&self) -> String {
         self.config.cluster.name.clone()
+    }
+
+    fn look(&self, table: VirtualTable, answer: Box<dyn FnOnce(Vec<VirtualRow>)>) {
+        match self.observer.get().map(Rc::clone) {
+            Some(observer) => drop(spawn_local(async move { answer(observer.rows(table).await) })),
+            None => answer(Vec::new()),
+        }
     }
 }
 

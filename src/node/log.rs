@@ -2,7 +2,7 @@
 
 use super::failpoint;
 use command_store::actor::{Loaded, Log, Position};
-use journal::{Batch, Error, Journal, Kind, Lsn, Stored};
+use journal::{Batch, Error, Journal, Kind, Lsn, Stats, Stored};
 use protocol::{Command, CommandDiff, Status, StoreId, TxnId, codec};
 
 /// Version of a delta record for the journal; the delta carries its own as well.
@@ -40,6 +40,11 @@ impl NodeLog {
     /// Bytes that wait for the disk.
     pub(crate) fn pending_bytes(&self) -> usize {
         self.journal.as_ref().map_or(0, Journal::pending_bytes)
+    }
+
+    /// Figures of the journal; `None` once it is closed.
+    pub(crate) fn stats(&self) -> Option<Stats> {
+        self.journal.as_ref().map(Journal::stats)
     }
 
     fn open(&mut self) -> Result<&mut Journal, Error> {

@@ -8,14 +8,21 @@
 //!                                                               SwitchActor ─ Link ─ peers
 //!            NodeLog (journal) ─ CommandStoreActor × stores ────┘      ▲ FrameDoor ─ Listener
 //! ```
+//!
+//! `Observer` asks all of them when somebody looks: the tables of keyspace `accord`, `/metrics`, `accordd status`.
 
 mod backend;
 mod checkpoint;
 mod counters;
 mod durability;
 mod failpoint;
+mod health;
+mod http;
+mod latency;
 mod local;
 mod log;
+mod metrics;
+mod observer;
 mod recover;
 mod row_check;
 mod row_key;
@@ -23,6 +30,7 @@ mod schema;
 mod setup;
 mod start;
 mod switch;
+mod tables;
 mod tasks;
 mod thread;
 

@@ -6,7 +6,10 @@ use super::checkpoint::Checkpointer;
 use super::counters::{Counters, Figures};
 use super::durability::{Durability, wait_for};
 use super::failpoint;
+use super::health::Health;
+use super::http::MetricsPort;
 use super::log::NodeLog;
+use super::observer::Observer;
 use super::recover::{Recovered, recover};
 use super::schema::SchemaBoard;
 use super::switch::{FrameDoor, Links, Meet, Neighbours, Surroundings, SwitchActor};
@@ -34,7 +37,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::{JoinHandle, spawn_local};
 use tokio::time::{Instant, sleep, timeout_at};
 use tracing::info;
-use transport::{Endpoint, Listener, link};
+use transport::{Endpoint, Listener, ListenerCounters, link};
 
 /// Told why the node must not go on.
 pub type Fatal = Rc<dyn Fn(String)>;
@@ -60,6 +63,7 @@ pub struct Node {
     port: PortHandle,
     serving: JoinHandle<()>,
     peer_address: SocketAddr,
+    metrics_address: Option<SocketAddr>,
     link_tasks: Vec<JoinHandle<()>>,
     tasks: Vec<JoinHandle<()>>,
     checkpointing: JoinHandle<()>,
@@ -79,6 +83,7 @@ struct Groundwork {
     log: Rc<RefCell<NodeLog>>,
     schema: Rc<SchemaBoard>,
     counters: Rc<Counters>,
+    health: Rc<Health>,
     fatal: Fatal,
 }
 
@@ -112,7 +117,9 @@ impl Node {
     /// *Errors*: a data directory or port that cannot be used; the text says which and what to do.
     pub async fn start(setup: NodeSetup, fatal: Fatal) -> Result<Self, Error> {
         let is_closing = Rc::new(Cell::new(false));
-        let (ground, found, ring) = Groundwork::lay(setup, until_closing(&is_closing, fatal)).await?;
+        let health = Rc::new(Health::default());
+        let fatal = until_closing(&is_closing, noted(&health, fatal));
+        let (ground, found, ring) = Groundwork::lay(setup, health, fatal).await?;
         let peers = ground.peers(ring).await?;
         let cast = ground.cast(found.stores, &peers.links);
         let backend = ground.backend(&cast, &peers.links);
@@ -127,9 +134,12 @@ impl Node {
             end: Notify::new(),
             has_failed: Cell::new(false),
         });
+        ground.let_observe(&backend, &cast, peers.listener.counters(), found.news.clone());
         let mut tasks = ground.tasks(&cast, &backend, found.news);
+        let metrics_address = ground.serve_metrics(&backend, &mut tasks).await;
         let checkpointing = spawn_local(Rc::clone(&checkpointer).run(ground.config.rows.checkpoint_period));
-        let door = FrameDoor { switch: cast.switch.recipient(), counters: Rc::clone(&ground.counters) };
+        let (counters, time) = (Rc::clone(&ground.counters), ground.time);
+        let door = FrameDoor { switch: cast.switch.recipient(), counters, time };
         tasks.push(spawn_local(async move { peers.listener.run(door).await }));
         let node = Self {
             id: ground.id,
@@ -139,6 +149,7 @@ impl Node {
             port: handle,
             serving: spawn_local(port.serve()),
             peer_address: peers.address,
+            metrics_address,
             link_tasks: peers.tasks,
             tasks,
             checkpointing,
@@ -159,6 +170,11 @@ impl Node {
     /// Where peers connect.
     pub fn peer_address(&self) -> SocketAddr {
         self.peer_address
+    }
+
+    /// Where metrics and health are served, if anywhere.
+    pub fn metrics_address(&self) -> Option<SocketAddr> {
+        self.metrics_address
     }
 
     /// How many peers this node can send to now.
@@ -219,6 +235,15 @@ fn until_closing(is_closing: &Rc<Cell<bool>>, fatal: Fatal) -> Fatal {
     })
 }
 
+/// `fatal`, remembered for whoever asks after the node's health before the process ends.
+fn noted(health: &Rc<Health>, fatal: Fatal) -> Fatal {
+    let health = Rc::clone(health);
+    Rc::new(move |why| {
+        health.set_fatal(&why);
+        fatal(why);
+    })
+}
+
 /// Waits until no coordination runs, for a while: clients have been answered, and others can finish what is left.
 async fn idle(coordinator: &Addr<CoordinatorActor>, deadline: Instant) {
     while let Ok(count) = coordinator.send(CountCoordinations).await
@@ -233,7 +258,7 @@ async fn idle(coordinator: &Addr<CoordinatorActor>, deadline: Instant) {
 
 impl Groundwork {
     /// Comes back from disk and reserves the clock: nothing is issued before the first reservation is durable.
-    async fn lay(setup: NodeSetup, fatal: Fatal) -> Result<(Self, Found, KeyRing), Error> {
+    async fn lay(setup: NodeSetup, health: Rc<Health>, fatal: Fatal) -> Result<(Self, Found, KeyRing), Error> {
         let topology = Arc::new(setup.config.topology()?);
         let recovered = recover(&setup, &topology)?;
         let Recovered { lock, journal, mut news, checkpoint, stores, resume_at } = recovered;
@@ -249,7 +274,7 @@ impl Groundwork {
         let schema = SchemaBoard::new(id, topology.largest_group(), schema.as_deref());
         let schema = Rc::new(schema.map_err(|error| Error::Failed(format!("{error}; start a newer accordd")))?);
         let counters = Rc::new(Counters::default());
-        let ground = Self { id, config, time, topology, clock, log, schema, counters, fatal };
+        let ground = Self { id, config, time, topology, clock, log, schema, counters, health, fatal };
         Ok((ground, Found { lock, news, checkpoint, stores }, ring))
     }
 
@@ -367,10 +392,44 @@ impl Groundwork {
             desk: Rc::clone(&cast.desk),
             coordinator: cast.coordinator.clone().recipient(),
             log: Rc::clone(&self.log),
+            time: self.time,
+            counters: Rc::clone(&self.counters),
+            health: Rc::clone(&self.health),
+            observer: OnceCell::new(),
             pending_max: usize::try_from(self.config.journal.pending_max).unwrap_or(usize::MAX) / PENDING_SHARE,
             is_stopping: Cell::new(false),
             client_address: OnceCell::new(),
         })
+    }
+
+    /// From now on the node can be looked at.
+    fn let_observe(
+        &self,
+        backend: &Rc<NodeBackend>,
+        cast: &Cast,
+        inbound: Arc<ListenerCounters>,
+        news: watch::Receiver<Durability>,
+    ) {
+        let observer = Observer {
+            backend: Rc::downgrade(backend),
+            time: self.time,
+            counters: Rc::clone(&self.counters),
+            stores: cast.stores.clone(),
+            coordinator: cast.coordinator.clone(),
+            inbound,
+            news,
+        };
+        // set once, here
+        let _ = backend.observer.set(Rc::new(observer));
+    }
+
+    /// Opens the metrics port, if there is to be one.
+    async fn serve_metrics(&self, backend: &NodeBackend, tasks: &mut Vec<JoinHandle<()>>) -> Option<SocketAddr> {
+        let (listen, observer) = (self.config.metrics_listen(self.id)?, backend.observer.get()?);
+        let (port, address) = MetricsPort::bind(listen, Rc::clone(observer)).await?;
+        tasks.push(spawn_local(port.run()));
+        info!(%address, "metrics and health are served");
+        Some(address)
     }
 
     fn tasks(&self, cast: &Cast, backend: &Rc<NodeBackend>, news: watch::Receiver<Durability>) -> Vec<JoinHandle<()>> {

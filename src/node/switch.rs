@@ -5,6 +5,7 @@
 
 use super::counters::Counters;
 use super::schema::SchemaBoard;
+use crate::clock::Clock;
 use actix::{Actor, Context, Handler, Recipient};
 use auth::Verified;
 use command_store::actor::{StoreReplies, StoreReply};
@@ -250,6 +251,22 @@ impl Handler<Tell<Output>> for SwitchActor {
 pub(crate) struct FrameDoor {
     pub(crate) switch: Recipient<Tell<Received>>,
     pub(crate) counters: Rc<Counters>,
+    pub(crate) time: Clock,
+}
+
+impl FrameDoor {
+    /// The newest id that `from` has begun in this frame tells how its clock stands against the own one.
+    fn note_lead(&self, from: NodeId, messages: &[Message]) {
+        let begun = messages.iter().filter_map(|message| match message {
+            Message::Request(Request { txn_id, verb: Verb::PreAccept(_), .. }) => Some(*txn_id),
+            _ => None,
+        });
+        if let Some(id) = begun.filter(|id| id.node() == from).max() {
+            let now = self.time.now();
+            let [id_us, wall_us] = [id.hlc().0, now.wall.0].map(|us| i64::try_from(us).unwrap_or(i64::MAX));
+            self.counters.note_lead(from, id_us - wall_us, now.mono);
+        }
+    }
 }
 
 impl Inbound for FrameDoor {
@@ -262,6 +279,7 @@ impl Inbound for FrameDoor {
                 Err(error) => self.counters.count_bad_message(from, &error),
             }
         }
+        self.note_lead(from, &messages);
         self.switch.do_send(Tell(Received { from, messages }));
     }
 }

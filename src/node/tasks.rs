@@ -95,12 +95,15 @@ pub(crate) async fn tick(reservations: Reservations, backend: Rc<NodeBackend>, f
 ///
 /// Without it a node that was away while a table was made would not know the table until the next statement on the schema.
 pub(crate) async fn catch_up(backend: Rc<NodeBackend>) {
-    let Some(txn) = nothing_on_the_schema(&backend) else { return };
+    let Some(txn) = nothing_on_the_schema(&backend) else { return backend.health.set_caught_up() };
     loop {
         let (tell, told) = oneshot::channel();
         backend.submit(txn.clone(), Box::new(move |answer| drop(tell.send(answer))));
         match told.await {
-            Ok(Answer::Applied { txn_id, .. }) => return debug!(%txn_id, "caught up with the schema"),
+            Ok(Answer::Applied { txn_id, .. }) => {
+                backend.health.set_caught_up();
+                return debug!(%txn_id, "caught up with the schema");
+            }
             Ok(answer) => debug!(?answer, "cannot catch up with the schema yet"),
             Err(_) => return,
         }

@@ -12,6 +12,8 @@ use tokio::sync::{mpsc, oneshot};
 pub struct NodeReport {
     /// Where clients connect.
     pub client_address: SocketAddr,
+    /// Where metrics and health are served, if anywhere.
+    pub metrics_address: Option<SocketAddr>,
     /// How many peers it can send to.
     pub connected_count: usize,
     /// What it has done so far.
@@ -111,6 +113,7 @@ async fn live(
             Some(Order::Report(to)) => {
                 let report = NodeReport {
                     client_address: node.client_address(),
+                    metrics_address: node.metrics_address(),
                     connected_count: node.connected_count(),
                     figures: node.figures(),
                 };
