@@ -6,10 +6,54 @@ use super::{cql_type, order};
 use client::{Answer, Bind, Column, ColumnType, Prepared, Response, Row, Rows, ServerError};
 use toml::Value;
 
+/// What a refusal says that knows nothing of the statement's merits; it must not pass for the error a case expects.
+const UNFINISHED: &str = "supported yet";
+
+/// Why a case did not hold.
+#[derive(Debug)]
+pub(crate) enum Miss {
+    /// The server decided otherwise.
+    Otherwise(String),
+    /// The server decided nothing: the case could not be set up, or the answer is that this is not done yet.
+    NoVerdict(String),
+}
+
+impl From<String> for Miss {
+    fn from(why: String) -> Self {
+        Self::Otherwise(why)
+    }
+}
+
+impl Miss {
+    /// The same with the words that lead to it in front.
+    pub(crate) fn at(self, place: &str) -> Self {
+        match self {
+            Self::Otherwise(why) => Self::Otherwise(format!("{place}: {why}")),
+            Self::NoVerdict(why) => Self::NoVerdict(format!("{place}: {why}")),
+        }
+    }
+}
+
+/// Whether a refusal only says that the server is not finished.
+pub(crate) fn is_unfinished(error: &ServerError) -> bool {
+    error.message.contains(UNFINISHED)
+}
+
 /// Judges an answer; `prepared` is what PREPARE said of the statement, if it was prepared for good.
 ///
 /// *Errors*: a text that says what was wanted and what came.
 pub(crate) fn judge(
+    expected: &Expected,
+    answer: &Result<Response, ServerError>,
+    prepared: Option<&Prepared>,
+) -> Result<(), Miss> {
+    match answer {
+        Err(error) if is_unfinished(error) => Err(Miss::NoVerdict(error.to_string())),
+        answer => hold(expected, answer, prepared).map_err(Miss::Otherwise),
+    }
+}
+
+fn hold(
     expected: &Expected,
     answer: &Result<Response, ServerError>,
     prepared: Option<&Prepared>,

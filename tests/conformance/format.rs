@@ -24,8 +24,8 @@ pub(crate) struct Case {
     #[serde(default)]
     pub(crate) setup: Vec<String>,
     pub(crate) run: Vec<(String, Expected)>,
-    #[serde(default, rename = "tags")]
-    _tags: Vec<String>,
+    #[serde(default)]
+    pub(crate) tags: Vec<String>,
     #[serde(default)]
     pub(crate) doubtful: bool,
     #[serde(default, rename = "src")]

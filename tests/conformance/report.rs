@@ -1,23 +1,17 @@
 //! What came out: figures, failures and doubtful cases that were decided otherwise.
 
+use super::compare::Miss;
+use super::format::Case;
 use std::io::{self, Write};
 use std::time::Instant;
-
-/// A case that did not hold.
-#[derive(Debug)]
-struct Miss {
-    name: String,
-    what: String,
-    why: String,
-}
 
 /// The outcome of all cases.
 #[derive(Debug)]
 pub(crate) struct Report {
     started: Instant,
     passed: usize,
-    failed: Vec<Miss>,
-    otherwise: Vec<Miss>,
+    failed: Vec<String>,
+    otherwise: Vec<String>,
     skipped: Vec<String>,
     left_out: usize,
 }
@@ -29,14 +23,25 @@ impl Report {
         Self { started: Instant::now(), passed: 0, failed, otherwise, skipped: missing, left_out: 0 }
     }
 
-    /// Takes the outcome of a case; a doubtful one is reported and does not count as failed.
-    pub(crate) fn add(&mut self, name: &str, what: &str, is_doubtful: bool, outcome: Result<(), String>) {
-        let Err(why) = outcome else {
-            self.passed += 1;
-            return;
-        };
-        let miss = Miss { name: name.to_owned(), what: what.to_owned(), why };
-        if is_doubtful { self.otherwise.push(miss) } else { self.failed.push(miss) }
+    /// Takes the outcome of a case; a doubtful one that was decided otherwise is reported and does not count as failed.
+    pub(crate) fn add(&mut self, case: &Case, outcome: Result<(), Miss>) {
+        let text = |why: &str| format!("{}: {}\n    {why}\n", case.name, case.what);
+        match outcome {
+            Ok(()) => self.passed += 1,
+            Err(Miss::Otherwise(why)) if case.doubtful => self.otherwise.push(text(&why)),
+            Err(Miss::Otherwise(why)) => self.failed.push(text(&why)),
+            Err(Miss::NoVerdict(why)) => self.failed.push(text(&format!("no verdict: {why}"))),
+        }
+    }
+
+    /// Takes note of a file that cannot be used.
+    pub(crate) fn add_broken(&mut self, file: &str, problem: &str) {
+        self.failed.push(format!("{file}\n    {problem}\n"));
+    }
+
+    /// Takes note of something that does not run, and why.
+    pub(crate) fn skip(&mut self, reason: String) {
+        self.skipped.push(reason);
     }
 
     /// Takes note of a case that was not asked for.
@@ -57,12 +62,8 @@ impl Report {
 
     fn text(&self) -> String {
         let mut out = String::from("\n");
-        for miss in &self.failed {
-            out += &format!("FAILED {}: {}\n    {}\n", miss.name, miss.what, miss.why);
-        }
-        for miss in &self.otherwise {
-            out += &format!("DOUBTFUL, decided otherwise {}: {}\n    {}\n", miss.name, miss.what, miss.why);
-        }
+        self.failed.iter().for_each(|miss| out += &format!("FAILED {miss}"));
+        self.otherwise.iter().for_each(|miss| out += &format!("DOUBTFUL, decided otherwise {miss}"));
         for reason in &self.skipped {
             out += &format!("SKIPPED {reason}\n");
         }
@@ -85,13 +86,25 @@ impl Report {
 mod tests {
     use super::*;
 
+    fn case(is_doubtful: bool) -> Case {
+        let text = format!("name = \"a\"\nwhat = \"w\"\nrun = []\ndoubtful = {is_doubtful}");
+        toml::from_str(&text).expect("a case")
+    }
+
     #[test]
     fn a_doubtful_case_is_listed_and_fails_nothing() {
         let mut report = Report::new(Vec::new());
-        report.add("a", "w", true, Err("otherwise".into()));
+        report.add(&case(true), Err(Miss::Otherwise("so".into())));
         assert!(report.is_good());
-        assert!(report.text().contains("decided otherwise a: w"));
-        report.add("b", "w", false, Err("wrong".into()));
+        assert!(report.text().contains("decided otherwise a: w\n    so"));
+        report.add(&case(false), Err(Miss::Otherwise("wrong".into())));
+        assert!(!report.is_good());
+    }
+
+    #[test]
+    fn a_doubtful_case_without_verdict_fails() {
+        let mut report = Report::new(Vec::new());
+        report.add(&case(true), Err(Miss::NoVerdict("not yet".into())));
         assert!(!report.is_good());
     }
 

@@ -1,6 +1,6 @@
 //! Runs cases, each in a fresh keyspace over a connection of its own, at the nodes in turn.
 
-use super::compare::judge;
+use super::compare::{Miss, is_unfinished, judge};
 use super::cql_type;
 use super::files::is_wanted;
 use super::format::{Binds, Case, CaseFile, Expected};
@@ -32,24 +32,26 @@ impl Runner {
         let text = std::fs::read_to_string(path).map_err(|error| error.to_string());
         let file = match text.and_then(|text| CaseFile::parse(&text)) {
             Ok(file) => file,
-            Err(problem) => {
-                report.add(&path.display().to_string(), "a file of cases", false, Err(problem));
-                return;
-            }
+            Err(problem) => return report.add_broken(&path.display().to_string(), &problem),
         };
         for (nth, case) in file.cases.iter().enumerate() {
-            if is_wanted(&case.name) {
-                let outcome = self.run_case(nth, &file, case).await;
-                report.add(&case.name, &case.what, case.doubtful, outcome);
-            } else {
+            if !is_wanted(&case.name) {
                 report.leave_out();
+                continue;
+            }
+            match self.run_case(nth, &file, case).await {
+                Ok(Some(reason)) => report.skip(format!("{}: {reason}", case.name)),
+                Ok(None) => report.add(case, Ok(())),
+                Err(miss) => report.add(case, Err(miss)),
             }
         }
     }
 
-    async fn run_case(&self, nth: usize, file: &CaseFile, case: &Case) -> Result<(), String> {
+    /// Runs a case; the good outcome may be a reason not to run it.
+    async fn run_case(&self, nth: usize, file: &CaseFile, case: &Case) -> Result<Option<String>, Miss> {
         let contact = &self.contacts[nth % self.contacts.len()];
-        let connection = Connection::connect(contact, &self.options).await.map_err(|error| error.to_string())?;
+        let connection = Connection::connect(contact, &self.options).await;
+        let connection = connection.map_err(|error| Miss::NoVerdict(error.to_string()))?;
         let keyspace = &file.keyspace;
         let replication = format!("{{'class': 'SimpleStrategy', 'replication_factor': {}}}", self.contacts.len());
         let fresh = [
@@ -58,14 +60,47 @@ impl Runner {
             format!("USE {keyspace}"),
         ];
         let schema = file.schema.iter().filter(|statement| is_needed(statement, case));
-        for statement in fresh.iter().chain(schema).chain(&case.setup) {
-            let outcome = connection.query(statement, &[], &RequestOptions::default()).await;
-            outcome.map_err(|error| format!("setup {statement}: {error}"))?;
+        must_succeed(&connection, fresh.iter().chain(schema)).await?;
+        for tag in &case.tags {
+            if let Some(reason) = lacks(&connection, tag).await? {
+                return Ok(Some(reason));
+            }
         }
+        must_succeed(&connection, case.setup.iter()).await?;
         for (statement, expected) in &case.run {
-            run_statement(&connection, statement, expected).await.map_err(|why| format!("{statement}: {why}"))?;
+            run_statement(&connection, statement, expected).await.map_err(|miss| miss.at(statement))?;
         }
-        Ok(())
+        Ok(None)
+    }
+}
+
+/// Runs statements that must succeed.
+async fn must_succeed(connection: &Connection, statements: impl Iterator<Item = &String>) -> Result<(), Miss> {
+    for statement in statements {
+        let outcome = connection.query(statement, &[], &RequestOptions::default()).await;
+        outcome.map_err(|error| Miss::NoVerdict(format!("setup {statement}: {error}")))?;
+    }
+    Ok(())
+}
+
+/// Why a case with this tag cannot run: the server says of the optional feature itself that it is not there yet.
+async fn lacks(connection: &Connection, tag: &str) -> Result<Option<String>, Miss> {
+    let (probe, undo) = match tag {
+        "udt" => ("CREATE TYPE probe_of_tag (n int)", "DROP TYPE probe_of_tag"),
+        "counter" => ("CREATE TABLE probe_of_tag (id int PRIMARY KEY, n counter)", "DROP TABLE probe_of_tag"),
+        // of the first wave of types: no option of the server
+        "decimal" => return Ok(None),
+        tag => return Err(Miss::NoVerdict(format!("unknown tag {tag:?}"))),
+    };
+    match connection.query(probe, &[], &RequestOptions::default()).await {
+        Ok(_) => {
+            let undone = connection.query(undo, &[], &RequestOptions::default()).await;
+            undone.map(|_| None).map_err(|error| Miss::NoVerdict(format!("{undo}: {error}")))
+        }
+        Err(Error::Server(error)) if is_unfinished(&error) => {
+            Ok(Some(format!("needs the optional feature {tag}: {}", error.message)))
+        }
+        Err(error) => Err(Miss::NoVerdict(format!("{probe}: {error}"))),
     }
 }
 
@@ -85,7 +120,7 @@ fn is_needed(statement: &str, case: &Case) -> bool {
     texts.any(|text| words(text).contains(name))
 }
 
-async fn run_statement(connection: &Connection, statement: &str, expected: &Expected) -> Result<(), String> {
+async fn run_statement(connection: &Connection, statement: &str, expected: &Expected) -> Result<(), Miss> {
     let options = RequestOptions::default();
     if !expected.prepare && expected.binds.is_empty() {
         let answer = connection.query(statement, &[], &options).await;
@@ -128,11 +163,11 @@ async fn query(
 }
 
 /// What the server refused, apart from failures of the connection, which no case expects.
-fn refusal<T>(answer: Result<T, Error>) -> Result<Result<T, ServerError>, String> {
+fn refusal<T>(answer: Result<T, Error>) -> Result<Result<T, ServerError>, Miss> {
     match answer {
         Ok(good) => Ok(Ok(good)),
         Err(Error::Server(error)) => Ok(Err(*error)),
-        Err(other) => Err(other.to_string()),
+        Err(other) => Err(Miss::NoVerdict(other.to_string())),
     }
 }
 

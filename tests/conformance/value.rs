@@ -131,8 +131,11 @@ fn put(out: &mut Vec<u8>, part: &[u8]) {
     out.extend_from_slice(part);
 }
 
+/// A part of a value with its type; `None` is null.
+pub(crate) type Part<'a> = (&'a ColumnType, Option<&'a [u8]>);
+
 /// The parts of a collection, tuple or user-defined type, each with its type; `None` if the bytes are no such value.
-pub(crate) fn parts<'a>(kind: &'a ColumnType, raw: &'a [u8]) -> Option<Vec<(&'a ColumnType, Option<&'a [u8]>)>> {
+pub(crate) fn parts<'a>(kind: &'a ColumnType, raw: &'a [u8]) -> Option<Vec<Part<'a>>> {
     let (kinds, mut rest): (Vec<&ColumnType>, &[u8]) = match kind {
         ColumnType::Tuple(kinds) => (kinds.iter().collect(), raw),
         ColumnType::Udt(_, _, fields) => (fields.iter().map(|(_, kind)| kind).collect(), raw),
