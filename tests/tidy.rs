@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Every room and the rooms it may import; `accordd` itself may import all.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 13] = [
     ("protocol", &[]),
     ("auth", &["protocol"]),
     ("command_store", &["protocol", "auth"]),
@@ -18,6 +18,7 @@ const ARROWS: [(&str, &[&str]); 12] = [
     ("cql_shell", &["client"]),
     ("sim", &["protocol", "command_store", "coordinator", "journal", "cql_txn", "auth"]),
     ("workload", &["protocol", "client"]),
+    ("fuzz", &["protocol", "auth", "journal", "cql_txn", "cql_server", "transport"]),
 ];
 
 /// Rooms in which nothing waits and nothing depends on the order of a hash.

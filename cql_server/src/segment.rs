@@ -99,7 +99,7 @@ impl Segment {
 }
 
 /// Appends one segment around `payload`, which is at most [`PAYLOAD_MAX`] bytes.
-fn put_segment(out: &mut Vec<u8>, payload: &[u8], self_contained: bool) {
+pub(crate) fn put_segment(out: &mut Vec<u8>, payload: &[u8], self_contained: bool) {
     debug_assert!(payload.len() <= PAYLOAD_MAX);
     let header = payload.len() as u32 | if self_contained { SELF_CONTAINED } else { 0 };
     let header = header.to_le_bytes();
