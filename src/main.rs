@@ -32,6 +32,8 @@ enum Command {
     Sim(command::sim::Args),
     /// Ask every node of a configuration whether it is up. Exit code 0: all are, 1: some, 2: none.
     Status(command::status::Args),
+    /// Type CQL, or run the statements of a file. Exit code 1: a statement of a script failed.
+    Cql(Box<command::cql::Args>),
     /// Make the keys of a new cluster.
     Keygen(command::keygen::Args),
     /// Check a configuration without starting anything.
@@ -60,6 +62,7 @@ fn run(command: &Command) -> Result<u8, Error> {
         Command::Workload(args) => command::workload::run(args),
         Command::Sim(args) => command::sim::run(args),
         Command::Status(args) => command::status::run(args),
+        Command::Cql(args) => command::cql::run(args),
         Command::Keygen(args) => command::keygen::run(args),
         Command::CheckConfig(args) => command::check_config::run(args),
         Command::Config(args) => command::config::run(args),

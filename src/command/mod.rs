@@ -2,6 +2,7 @@
 
 pub mod check_config;
 pub mod config;
+pub mod cql;
 pub mod demo;
 pub mod keygen;
 pub mod probe_rows;
