@@ -69,7 +69,7 @@ const SCHEMA: &str = "
 -- the bank; it has ; in a comment
 CREATE KEYSPACE bank WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 3};
 USE bank
-CREATE TABLE accounts (owner text, kind text, balance bigint, tags set<text>, PRIMARY KEY (owner, kind))
+CREATE TABLE accounts (owner text, kind text, balance bigint, note text, PRIMARY KEY (owner, kind))
   WITH CLUSTERING ORDER BY (kind DESC) AND transactional_mode = 'full';
 ";
 
@@ -110,7 +110,7 @@ fn a_file_makes_the_schema(shell: &Shell) {
         assert!(printed.contains(line), "{printed}");
     }
     let described = shell.printed("DESC TABLE bank.accounts");
-    let wanted = "CREATE TABLE bank.accounts (\n    owner text,\n    kind text,\n    balance bigint,\n    tags set<text>,\n    \
+    let wanted = "CREATE TABLE bank.accounts (\n    owner text,\n    kind text,\n    balance bigint,\n    note text,\n    \
         PRIMARY KEY (owner, kind)\n) WITH CLUSTERING ORDER BY (kind DESC)\n    AND transactional_mode = 'full';\n";
     assert_eq!(described, wanted);
     assert_eq!(shell.printed("USE bank; DESCRIBE TABLES"), "bank.accounts\n");
@@ -121,21 +121,29 @@ fn a_file_makes_the_schema(shell: &Shell) {
 
 fn formats_show_the_same_rows(shell: &Shell) {
     shell.printed(
-        "INSERT INTO bank.accounts (owner, kind, balance, tags) VALUES ('Ann', 'main;', 100, {'it''s', 'b'});
+        "INSERT INTO bank.accounts (owner, kind, balance, note) VALUES ('Ann', 'main;', 100, 'it''s, \n銀');
          INSERT INTO bank.accounts (owner, kind) VALUES ('Ann', $$a\"b$$)",
     );
     let text = "SELECT * FROM bank.accounts WHERE owner = 'Ann'";
-    let table = " owner | kind  | balance | tags\n text  | text  |  bigint | set<text>\n\
-        -------+-------+---------+----------------\n Ann   | main; |     100 | {'b', 'it''s'}\n \
+    let table = " owner | kind  | balance | note\n text  | text  |  bigint | text\n\
+        -------+-------+---------+------------\n Ann   | main; |     100 | it's, \\n銀\n \
         Ann   | a\"b   |    null | null\n";
     assert_eq!(shell.printed(text), table);
     let json = shell.run(&["--format", "json", "-e", text]);
-    let wanted = "{\"owner\":\"Ann\",\"kind\":\"main;\",\"balance\":100,\"tags\":[\"b\",\"it's\"]}\n\
-        {\"owner\":\"Ann\",\"kind\":\"a\\\"b\",\"balance\":null,\"tags\":null}\n";
+    let wanted = "{\"owner\":\"Ann\",\"kind\":\"main;\",\"balance\":100,\"note\":\"it's, \\n銀\"}\n\
+        {\"owner\":\"Ann\",\"kind\":\"a\\\"b\",\"balance\":null,\"note\":null}\n";
     assert_eq!((out(&json).as_str(), err(&json).as_str()), (wanted, ""));
     let csv = shell.run(&["--format", "csv", "-e", text]);
-    let wanted = "owner,kind,balance,tags\nAnn,main;,100,\"{'b', 'it''s'}\"\nAnn,\"a\"\"b\",,\n";
+    let wanted = "owner,kind,balance,note\nAnn,main;,100,\"it's, \n銀\"\nAnn,\"a\"\"b\",,\n";
     assert_eq!((out(&csv).as_str(), err(&csv).as_str()), (wanted, ""));
+    let text = "SELECT flags, caching FROM system_schema.tables WHERE keyspace_name = 'bank'";
+    let json = shell.run(&["--format", "json", "-e", text]);
+    assert_eq!(
+        out(&json),
+        "{\"flags\":[\"compound\"],\"caching\":{\"keys\":\"ALL\",\"rows_per_partition\":\"NONE\"}}\n"
+    );
+    let table = shell.printed(text);
+    assert!(table.ends_with(" {'compound'} | {'keys': 'ALL', 'rows_per_partition': 'NONE'}\n"), "{table}");
 }
 
 fn a_transaction_tells_its_path(shell: &Shell) {

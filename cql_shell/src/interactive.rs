@@ -64,5 +64,5 @@ async fn run_or_drop(shell: &mut Shell, statement: &Statement) -> Outcome {
         outcome = shell.run(statement, None) => return outcome,
         _ = tokio::signal::ctrl_c() => {}
     }
-    shell.fail("Not waited for. The outcome is unknown: the statement may have taken effect, or may still.\n")
+    shell.abandon()
 }

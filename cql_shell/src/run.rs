@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 
 use crate::args::Args;
 use crate::error::Error;
+use crate::escape::clean;
 use crate::interactive;
 use crate::link::Link;
 use crate::script::{self, Source};
@@ -24,7 +25,7 @@ pub async fn run(args: &Args) -> Result<u8, Error> {
         (None, None) if !std::io::stdin().is_terminal() => Some(Source::standard_input()),
         (None, None) => None,
     };
-    let link = Link::open(args).await.map_err(|error| Error::Failed(error.to_string()))?;
+    let link = Link::open(args).await.map_err(|error| Error::Failed(clean(&error.to_string())))?;
     let mut shell = Shell::new(link, args);
     match source {
         Some(source) => {

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::error::Error;
 use crate::escape::clean;
 use crate::shell::{Outcome, Shell};
-use crate::splitter::{Splitter, Statement};
+use crate::splitter::Splitter;
 
 /// Bytes read at once.
 const PIECE: usize = 64 << 10;
@@ -100,7 +100,7 @@ pub(crate) async fn run(shell: &mut Shell, mut source: Source) -> Outcome {
         };
         let split = if piece.is_empty() { splitter.finish() } else { splitter.push(&piece) };
         while let Some(statement) = splitter.pop() {
-            let outcome = one(shell, &statement, name.as_deref()).await;
+            let outcome = shell.run(&statement, name.as_deref()).await;
             if !shell.goes_on(outcome) {
                 return outcome;
             }
@@ -116,10 +116,6 @@ pub(crate) async fn run(shell: &mut Shell, mut source: Source) -> Outcome {
             return worst;
         }
     }
-}
-
-async fn one(shell: &mut Shell, statement: &Statement, source: Option<&str>) -> Outcome {
-    shell.run(statement, source).await
 }
 
 #[cfg(test)]
