@@ -269,4 +269,5 @@ fn only_cell(message: &Message) -> Option<&[u8]> {
 mod errors;
 mod flow;
 mod handshake;
+mod limits;
 mod statements;
