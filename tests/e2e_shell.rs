@@ -199,6 +199,9 @@ fn wrong_words_and_dead_nodes_end_the_shell(shell: &Shell) {
     for arguments in [&["--format", "xml"][..], &["--user", "ann"], &["-e", "x", "-f", "y"], &["-f", "/nonexistent"]] {
         assert_eq!(shell.run(arguments).status.code(), Some(2), "{arguments:?}");
     }
+    let mut unused = shell.command(&["-e", "HELP"]);
+    let output = unused.env("ACCORDD_PASSWORD", "nobody's").output().expect("starts");
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     let output = shell.run(&["--keyspace", "nothing", "-e", "SELECT * FROM t;"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(err(&output).contains("Invalid (0x2200)"), "{}", err(&output));

@@ -16,8 +16,8 @@ pub struct Args {
     /// User to log in as, where the cluster asks for it.
     #[arg(long, short, requires = "password")]
     pub user: Option<String>,
-    /// Password of the user; in the environment nobody sees it in a list of processes.
-    #[arg(long, short, requires = "user", env = "ACCORDD_PASSWORD", hide_env_values = true)]
+    /// Password of the user, nothing without one; in the environment nobody sees it in a list of processes.
+    #[arg(long, short, env = "ACCORDD_PASSWORD", hide_env_values = true)]
     pub password: Option<String>,
     /// Run these statements and end.
     #[arg(long, short, value_name = "TEXT", conflicts_with = "file")]

@@ -18,10 +18,7 @@ pub(crate) async fn run(shell: &mut Shell) -> Result<(), Error> {
     println!("Connected to {}. HELP shows the commands.", shell.link.address());
     loop {
         if std::mem::take(&mut shell.is_schema_new) {
-            // without them there is less to complete, and nothing else is wrong
-            if let Ok(found) = schema::names(&mut shell.link).await {
-                *names.lock().unwrap_or_else(PoisonError::into_inner) = found;
-            }
+            refresh(shell, &names).await;
         }
         let prompt = format!("{}> ", escape(shell.link.keyspace().unwrap_or("cql")));
         // on a thread of its own, so that the connection lives on while the user thinks
@@ -40,6 +37,18 @@ pub(crate) async fn run(shell: &mut Shell) -> Result<(), Error> {
     }
     terminal.save();
     Ok(())
+}
+
+/// Reads the names again; without them, or when Ctrl-C says to wait no longer, there is less to complete and nothing is wrong.
+async fn refresh(shell: &mut Shell, names: &SharedNames) {
+    tokio::select! {
+        found = schema::names(&mut shell.link) => {
+            if let Ok(found) = found {
+                *names.lock().unwrap_or_else(PoisonError::into_inner) = found;
+            }
+        }
+        _ = tokio::signal::ctrl_c() => {}
+    }
 }
 
 /// Runs what was typed at once, up to the first statement that fails.
