@@ -89,7 +89,12 @@ impl Reply {
                             let text = format!("the result has more than {max} bytes (result_max): read fewer rows");
                             return self.fail(&Error::Invalid(text));
                         }
-                        self.send(|body| put_rows(body, columns, metadata, &rows));
+                        // A statement with IF shows the row only if it was not applied; otherwise one column is left.
+                        let is_short = rows.first().is_some_and(|row| row.len() == 1);
+                        match statement.first_column().filter(|_| is_short) {
+                            Some(first) => self.send(|body| put_rows(body, first, Metadata::Full, &rows)),
+                            None => self.send(|body| put_rows(body, columns, metadata, &rows)),
+                        }
                     }
                     None => self.fail(&Error::Server("rows from a statement without result columns".into())),
                 }

@@ -3,7 +3,7 @@
 //! *Source*: [CQL 4.5].
 
 use crate::wire::Put;
-use crate::wire_type::{Cell, WireType, digest, inet};
+use crate::wire_type::{Cell, ColumnType, digest, inet};
 use std::cell::OnceCell;
 use std::net::SocketAddr;
 
@@ -23,7 +23,7 @@ pub(crate) struct ColumnSpec<'a> {
     pub(crate) keyspace: &'a str,
     pub(crate) table: &'a str,
     pub(crate) name: &'a str,
-    pub(crate) ty: WireType,
+    pub(crate) ty: ColumnType<'a>,
 }
 
 /// Columns as they stand on the wire, encoded once and copied into every answer.
@@ -193,8 +193,10 @@ pub(crate) fn put_status_event(out: &mut Vec<u8>, node: SocketAddr, is_up: bool)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire_type::WireType;
 
-    const A: ColumnSpec<'static> = ColumnSpec { keyspace: "k", table: "t", name: "a", ty: WireType::INT };
+    const A: ColumnSpec<'static> =
+        ColumnSpec { keyspace: "k", table: "t", name: "a", ty: ColumnType::System(WireType::INT) };
 
     #[test]
     fn one_table_is_named_once() {
@@ -236,7 +238,7 @@ mod tests {
 
     #[test]
     fn metadata_id_tells_columns_apart() {
-        let other = Columns::new(&[ColumnSpec { ty: WireType::TEXT, ..A }]);
+        let other = Columns::new(&[ColumnSpec { ty: WireType::TEXT.into(), ..A }]);
         assert_ne!(Columns::new(&[A]).id(), other.id());
         assert_ne!(result_metadata_id(None), result_metadata_id(Some(&Columns::new(&[]))));
     }

@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::request::Values;
 use crate::response::{ColumnSpec, Columns, PreparedResult, result_metadata_id};
 use crate::system::SystemSelect;
-use crate::wire_type::{WireType, digest};
+use crate::wire_type::{ColumnType, digest};
 use cql_txn::ast::StatementKind;
 use cql_txn::{Schema, Value};
 use std::cell::OnceCell;
@@ -36,6 +36,8 @@ pub(crate) struct Statement {
     marker_names: Vec<String>,
     key_markers: Vec<u16>,
     columns: Option<Columns>,
+    /// `[applied]` alone, of a statement that shows more if it was not.
+    first_column: Option<Columns>,
     is_redefined: bool,
 }
 
@@ -80,6 +82,7 @@ impl Statement {
             marker_names: prepared.variables().iter().map(|variable| variable.name.clone()).collect(),
             key_markers: prepared.partition_key_markers().to_vec(),
             columns: prepared.result_columns().map(specs),
+            first_column: prepared.result_columns().and_then(first_of_several).map(specs),
             ..Self::bare(text, keyspace, schema, Plan::Language(Box::new(prepared)))
         }
     }
@@ -95,6 +98,7 @@ impl Statement {
             marker_names: Vec::new(),
             key_markers: Vec::new(),
             columns: None,
+            first_column: None,
             is_redefined: false,
         }
     }
@@ -129,6 +133,11 @@ impl Statement {
     /// The columns of its rows; `None` if it returns none.
     pub(crate) fn columns(&self) -> Option<&Columns> {
         self.columns.as_ref()
+    }
+
+    /// The column that is left of several if a statement with IF was applied.
+    pub(crate) fn first_column(&self) -> Option<&Columns> {
+        self.first_column.as_ref()
     }
 
     pub(crate) fn result_metadata_id(&self) -> [u8; 16] {
@@ -171,6 +180,12 @@ impl Statement {
     }
 }
 
+fn first_of_several(columns: &[cql_txn::ColumnSpec]) -> Option<&[cql_txn::ColumnSpec]> {
+    let is_conditional = columns.len() > 1 && columns[0].name == "[applied]";
+    columns.get(..1).filter(|_| is_conditional)
+}
+
 fn spec_of(column: &cql_txn::ColumnSpec) -> ColumnSpec<'_> {
-    ColumnSpec { keyspace: &column.keyspace, table: &column.table, name: &column.name, ty: WireType::of(column.ty) }
+    let ty = ColumnType::Language(&column.ty);
+    ColumnSpec { keyspace: &column.keyspace, table: &column.table, name: &column.name, ty }
 }

@@ -30,11 +30,6 @@ impl WireType {
     pub(crate) const BLOB_MAP: Self = Self::Map(&Self::TEXT, &Self::BLOB);
     pub(crate) const TRUNCATIONS: Self = Self::Map(&Self::UUID, &Self::BLOB);
 
-    /// The type of a column of a user's table.
-    pub(crate) fn of(ty: cql_txn::Type) -> Self {
-        Self::Simple(ty.option_id(), ty.cql_name())
-    }
-
     /// Appends its option: id, then the options of its parts.
     pub(crate) fn put(self, out: &mut Vec<u8>) {
         match self {
@@ -62,6 +57,29 @@ impl WireType {
             Self::List(of) => format!("list<{}>", of.cql_name()),
             Self::Set(of) => format!("set<{}>", of.cql_name()),
             Self::Map(key, value) => format!("map<{}, {}>", key.cql_name(), value.cql_name()),
+        }
+    }
+}
+
+/// The type of any column: of the system's tables, or of a user's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ColumnType<'t> {
+    System(WireType),
+    Language(&'t cql_txn::Type),
+}
+
+impl From<WireType> for ColumnType<'_> {
+    fn from(ty: WireType) -> Self {
+        Self::System(ty)
+    }
+}
+
+impl ColumnType<'_> {
+    /// Appends its option.
+    pub(crate) fn put(self, out: &mut Vec<u8>) {
+        match self {
+            Self::System(ty) => ty.put(out),
+            Self::Language(ty) => ty.put_option(out),
         }
     }
 }

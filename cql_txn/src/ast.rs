@@ -25,6 +25,16 @@ pub enum StatementKind {
     CreateTable(CreateTable),
     /// `DROP TABLE`
     DropTable(DropTable),
+    /// `ALTER TABLE`
+    AlterTable(AlterTable),
+    /// `TRUNCATE`
+    Truncate(TableName),
+    /// `CREATE TYPE`
+    CreateType(CreateType),
+    /// `DROP TYPE`
+    DropType(DropTable),
+    /// `BEGIN BATCH … APPLY BATCH`
+    Batch(Batch),
     /// A SELECT of its own.
     Select(Select),
     /// An INSERT, UPDATE or DELETE of its own.
@@ -77,6 +87,22 @@ pub enum TermKind {
     Null,
     /// Digits, perhaps with a sign.
     Integer(String),
+    /// Digits with a point or an exponent, NaN or Infinity.
+    Float(String),
+    /// `0x…`
+    Blob(Vec<u8>),
+    /// Digits in five groups.
+    Uuid(String),
+    /// `[…]`
+    List(Vec<Term>),
+    /// `{…}`; without elements it may also be an empty map.
+    Set(Vec<Term>),
+    /// `{key: value, …}`
+    Map(Vec<(Term, Term)>),
+    /// `(…)`
+    Tuple(Vec<Term>),
+    /// `{field: value, …}`
+    Fields(Vec<(Name, Term)>),
     /// A string, unescaped.
     Text(String),
     /// `true` or `false`
@@ -144,6 +170,8 @@ pub enum RelationTest {
     Compare(Comparison, Term),
     /// `column IN (terms)`
     In(Vec<Term>),
+    /// `token(column, …) op …`; the name of the relation is the first column.
+    Token,
 }
 
 /// An ordinary SELECT.
@@ -155,10 +183,23 @@ pub struct Select {
     pub table: TableName,
     /// Which rows.
     pub relations: Vec<Relation>,
+    /// `GROUP BY`, `ORDER BY` and the others.
+    pub clauses: Clauses,
     /// At most this many.
     pub limit: Option<Term>,
     /// Where it begins.
     pub at: At,
+}
+
+/// The rarer clauses of a SELECT.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Clauses {
+    /// `GROUP BY`
+    pub group_by: Vec<Name>,
+    /// `ORDER BY`: column and whether it descends.
+    pub order_by: Vec<(Name, bool)>,
+    /// `ALLOW FILTERING`
+    pub allow_filtering: bool,
 }
 
 /// The columns of a SELECT.
@@ -170,22 +211,68 @@ pub enum Selection {
     Columns(Vec<Selector>),
 }
 
-/// One selected column.
+/// One selected thing.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Selector {
-    /// The column.
+    /// A function around it.
+    pub function: Option<Function>,
+    /// The column; `*` for `count(*)`.
     pub column: Name,
+    /// A part of it.
+    pub part: Option<Part>,
     /// Its name in the result, if given.
     pub alias: Option<Name>,
 }
 
-/// `reference` or `reference.column`.
+/// Functions of a selected column.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Function {
+    /// `count(column)` or `count(*)`
+    Count,
+    /// `min(column)`
+    Min,
+    /// `max(column)`
+    Max,
+    /// `sum(column)`
+    Sum,
+    /// `writetime(column)`
+    WriteTime,
+}
+
+impl Function {
+    pub(crate) const ALL: [Self; 5] = [Self::Count, Self::Min, Self::Max, Self::Sum, Self::WriteTime];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Count => "count",
+            Self::Min => "min",
+            Self::Max => "max",
+            Self::Sum => "sum",
+            Self::WriteTime => "writetime",
+        }
+    }
+}
+
+/// A part of a collection or user type.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Part {
+    /// `[term]`
+    Element(Term),
+    /// `.field`
+    Field(Name),
+}
+
+/// `reference`, `reference.column` or a part of the latter.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Reference {
     /// The name given by a LET.
     pub name: Name,
     /// The column; `None` is the row.
     pub column: Option<Name>,
+    /// A part of the column.
+    pub part: Option<Part>,
 }
 
 /// What a column may be assigned: a term, or inside a transaction a reference.
@@ -243,8 +330,8 @@ pub struct Update {
 /// `DELETE columns FROM table WHERE …`
 #[derive(Clone, PartialEq, Debug)]
 pub struct Delete {
-    /// Columns to clear; none means the row.
-    pub columns: Vec<Name>,
+    /// Columns, or parts of them, to clear; none means the row.
+    pub columns: Vec<(Name, Option<Part>)>,
     /// The table.
     pub table: TableName,
     /// `USING …`
@@ -262,6 +349,8 @@ pub struct Delete {
 pub struct Assignment {
     /// The column.
     pub column: Name,
+    /// The part that is assigned.
+    pub part: Option<Part>,
     /// What happens to it.
     pub op: AssignmentOp,
     /// The right-hand side.
@@ -309,6 +398,19 @@ pub enum RowConditionKind {
     Exists,
     /// `IF column op term AND …`
     Columns(Vec<(Name, Comparison, Term)>),
+}
+
+/// `BEGIN BATCH … APPLY BATCH`
+#[derive(Clone, PartialEq, Debug)]
+pub struct Batch {
+    /// `UNLOGGED`
+    pub unlogged: bool,
+    /// `USING TIMESTAMP`
+    pub using: Using,
+    /// The statements in order.
+    pub mutations: Vec<Mutation>,
+    /// Where it begins.
+    pub at: At,
 }
 
 /// `BEGIN TRANSACTION … COMMIT TRANSACTION`
@@ -407,12 +509,62 @@ pub struct CreateTable {
 pub struct ColumnDefinition {
     /// Its name.
     pub name: Name,
-    /// The name of its type, lower case.
-    pub type_name: Name,
+    /// Its type.
+    pub type_name: TypeName,
     /// `STATIC`
     pub is_static: bool,
     /// `PRIMARY KEY` beside the column.
     pub is_primary_key: bool,
+}
+
+/// A type as it is written: `name` or `name<types>`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TypeName {
+    /// Its name, lower case unless quoted.
+    pub name: Name,
+    /// The types between the angle brackets.
+    pub arguments: Vec<TypeName>,
+}
+
+/// `CREATE TYPE`
+#[derive(Clone, PartialEq, Debug)]
+pub struct CreateType {
+    /// Its name.
+    pub name: TableName,
+    /// `IF NOT EXISTS`
+    pub if_not_exists: bool,
+    /// Its fields in order.
+    pub fields: Vec<(Name, TypeName)>,
+}
+
+/// `ALTER TABLE`
+#[derive(Clone, PartialEq, Debug)]
+pub struct AlterTable {
+    /// Its name.
+    pub table: TableName,
+    /// `IF EXISTS`
+    pub if_exists: bool,
+    /// What changes.
+    pub change: Alteration,
+}
+
+/// What ALTER TABLE changes.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum Alteration {
+    /// `ADD`
+    Add {
+        /// `IF NOT EXISTS`
+        if_not_exists: bool,
+        /// The columns.
+        columns: Vec<ColumnDefinition>,
+    },
+    /// `DROP`
+    Drop(Vec<Name>),
+    /// `RENAME … TO …`
+    Rename(Vec<(Name, Name)>),
+    /// `WITH`
+    With(Vec<TableOption>),
 }
 
 /// The PRIMARY KEY clause.

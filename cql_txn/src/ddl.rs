@@ -1,8 +1,13 @@
 //! DDL statements as values, and what they do to a schema.
 
+mod alter;
+
+pub use alter::TableChange;
+
 use crate::encoding::{Reader, put_bytes};
 use crate::error::{At, Class, Error};
 use crate::schema::{Keyspace, Replication, Schema, Table, decode_exactly};
+use crate::value::UserType;
 use protocol::{Blob, TableId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -46,6 +51,40 @@ pub enum Ddl {
     },
     /// DROP TABLE
     DropTable {
+        /// Where.
+        keyspace: String,
+        /// Its name.
+        name: String,
+        /// Nothing happens if it does not exist.
+        if_exists: bool,
+    },
+    /// ALTER TABLE
+    AlterTable {
+        /// Where.
+        keyspace: String,
+        /// Its name.
+        name: String,
+        /// Nothing happens if it does not exist.
+        if_exists: bool,
+        /// What changes.
+        change: TableChange,
+    },
+    /// TRUNCATE: the table goes on under a new number, so that its rows are no longer found.
+    Truncate {
+        /// Where.
+        keyspace: String,
+        /// Its name.
+        name: String,
+    },
+    /// CREATE TYPE
+    CreateType {
+        /// Nothing happens if it exists.
+        if_not_exists: bool,
+        /// The type.
+        ty: UserType,
+    },
+    /// DROP TYPE
+    DropType {
         /// Where.
         keyspace: String,
         /// Its name.
@@ -99,6 +138,10 @@ pub fn apply_ddl(schema: &Schema, ddl: &Ddl) -> Result<(Schema, Change), Error> 
         Ddl::DropKeyspace { name, if_exists } => next.drop_keyspace(name, *if_exists),
         Ddl::CreateTable { keyspace, if_not_exists, table } => next.create_table(keyspace, *if_not_exists, table),
         Ddl::DropTable { keyspace, name, if_exists } => next.drop_table(keyspace, name, *if_exists),
+        Ddl::AlterTable { keyspace, name, if_exists, change } => next.alter_table(keyspace, name, *if_exists, change),
+        Ddl::Truncate { keyspace, name } => next.truncate(keyspace, name),
+        Ddl::CreateType { if_not_exists, ty } => next.create_type(*if_not_exists, ty),
+        Ddl::DropType { keyspace, name, if_exists } => next.drop_type(keyspace, name, *if_exists),
     }?;
     if change.kind != ChangeKind::Nothing {
         next.version += 1;
@@ -162,6 +205,7 @@ impl Schema {
             replication: replication.clone(),
             durable_writes,
             tables: BTreeMap::new(),
+            types: BTreeMap::new(),
         };
         self.next_keyspace += 1;
         self.keyspaces.insert(name.to_owned(), keyspace);

@@ -111,6 +111,16 @@ pub(crate) fn put_nullable(out: &mut Vec<u8>, value: Option<&[u8]>) {
     }
 }
 
+/// Two hexadecimal digits for each byte.
+pub(crate) fn unhex(digits: &str) -> Option<Vec<u8>> {
+    let digit = |byte: u8| char::from(byte).to_digit(16).map(|value| value as u8);
+    let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
+    if !rest.is_empty() {
+        return None;
+    }
+    pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

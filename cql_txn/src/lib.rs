@@ -27,7 +27,7 @@ mod testing;
 mod value;
 
 pub use bind::{Action, Bound, ColumnSpec, Prepared, TableAccess, prepare};
-pub use ddl::{Change, ChangeKind, Ddl, apply_ddl};
+pub use ddl::{Change, ChangeKind, Ddl, TableChange, apply_ddl};
 pub use error::{At, Class, Error};
 pub use parser::{TEXT_MAX, parse};
 pub use result::{Outcome, TxnResult, decode_result};
@@ -36,7 +36,7 @@ pub use schema::{
 };
 pub use semantics::{CqlSemantics, rows_are_readable};
 pub use template::Value;
-pub use value::Type;
+pub use value::{Type, UserType};
 
 /// Kind of a body that is a plan.
 pub const BLOB_PLAN: u8 = 1;

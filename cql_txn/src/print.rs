@@ -1,9 +1,10 @@
 //! Statements back to text: one line, keywords in capitals, names quoted only where they must be.
 
 use crate::ast::{
-    Assignment, AssignmentOp, Condition, ConditionTest, CreateTable, Delete, Insert, Marker, Mutation, Name, Operand,
-    OptionValue, Reference, Relation, RelationTest, Returning, RowCondition, RowConditionKind, Select, Selection,
-    Selector, Statement, StatementKind, TableName, TableOption, Term, TermKind, Transaction, Update, Using,
+    AlterTable, Alteration, Assignment, AssignmentOp, Batch, Clauses, ColumnDefinition, Condition, ConditionTest,
+    CreateTable, CreateType, Delete, Insert, Marker, Mutation, Name, Operand, OptionValue, Part, Reference, Relation,
+    RelationTest, Returning, RowCondition, RowConditionKind, Select, Selection, Selector, Statement, StatementKind,
+    TableName, TableOption, Term, TermKind, Transaction, TypeName, Update, Using,
 };
 use crate::keyword;
 use std::fmt::{self, Display, Formatter, Write as _};
@@ -56,6 +57,17 @@ impl Printer<'_, '_> {
                 self.text(if drop.if_exists { "DROP TABLE IF EXISTS " } else { "DROP TABLE " })?;
                 self.table(&drop.table)
             }
+            StatementKind::AlterTable(alter) => self.alter_table(alter),
+            StatementKind::Truncate(table) => {
+                self.text("TRUNCATE ")?;
+                self.table(table)
+            }
+            StatementKind::CreateType(create) => self.create_type(create),
+            StatementKind::DropType(drop) => {
+                self.text(if drop.if_exists { "DROP TYPE IF EXISTS " } else { "DROP TYPE " })?;
+                self.table(&drop.table)
+            }
+            StatementKind::Batch(batch) => self.batch(batch),
             StatementKind::Select(select) => self.select(select),
             StatementKind::Mutation(mutation) => self.mutation(mutation),
             StatementKind::Transaction(transaction) => self.transaction(transaction),
@@ -86,7 +98,24 @@ impl Printer<'_, '_> {
     fn term(&mut self, term: &Term) -> fmt::Result {
         match &term.kind {
             TermKind::Null => self.text("null"),
-            TermKind::Integer(digits) => self.text(digits),
+            TermKind::Integer(digits) | TermKind::Float(digits) | TermKind::Uuid(digits) => self.text(digits),
+            TermKind::Blob(bytes) => {
+                self.text("0x")?;
+                bytes.iter().try_for_each(|byte| write!(self.f, "{byte:02x}"))
+            }
+            TermKind::List(terms) => self.bracketed("[", terms, "]", Self::term),
+            TermKind::Set(terms) => self.bracketed("{", terms, "}", Self::term),
+            TermKind::Tuple(terms) => self.bracketed("(", terms, ")", Self::term),
+            TermKind::Map(entries) => self.bracketed("{", entries, "}", |printer, (key, value)| {
+                printer.term(key)?;
+                printer.text(": ")?;
+                printer.term(value)
+            }),
+            TermKind::Fields(fields) => self.bracketed("{", fields, "}", |printer, (name, value)| {
+                printer.name(name)?;
+                printer.text(": ")?;
+                printer.term(value)
+            }),
             TermKind::Text(text) => self.string(text),
             TermKind::Boolean(value) => write!(self.f, "{value}"),
             TermKind::Marker(index) => {
@@ -101,11 +130,39 @@ impl Printer<'_, '_> {
         }
     }
 
+    fn bracketed<T>(
+        &mut self,
+        open: &str,
+        items: &[T],
+        close: &str,
+        print: impl Fn(&mut Self, &T) -> fmt::Result,
+    ) -> fmt::Result {
+        self.text(open)?;
+        self.each(items, ", ", print)?;
+        self.text(close)
+    }
+
     fn reference(&mut self, reference: &Reference) -> fmt::Result {
         self.name(&reference.name)?;
         let Some(column) = &reference.column else { return Ok(()) };
         self.text(".")?;
-        self.name(column)
+        self.name(column)?;
+        self.part(reference.part.as_ref())
+    }
+
+    fn part(&mut self, part: Option<&Part>) -> fmt::Result {
+        match part {
+            None => Ok(()),
+            Some(Part::Element(term)) => {
+                self.text("[")?;
+                self.term(term)?;
+                self.text("]")
+            }
+            Some(Part::Field(name)) => {
+                self.text(".")?;
+                self.name(name)
+            }
+        }
     }
 
     fn operand(&mut self, operand: &Operand) -> fmt::Result {
@@ -124,13 +181,49 @@ impl Printer<'_, '_> {
         self.text(" FROM ")?;
         self.table(&select.table)?;
         self.relations(&select.relations)?;
-        let Some(limit) = &select.limit else { return Ok(()) };
+        self.clauses(&select.clauses)?;
+        let allowed = if select.clauses.allow_filtering { " ALLOW FILTERING" } else { "" };
+        self.limit(select.limit.as_ref())?;
+        self.text(allowed)
+    }
+
+    fn clauses(&mut self, clauses: &Clauses) -> fmt::Result {
+        if !clauses.group_by.is_empty() {
+            self.text(" GROUP BY ")?;
+            self.each(&clauses.group_by, ", ", Self::name)?;
+        }
+        if !clauses.order_by.is_empty() {
+            self.text(" ORDER BY ")?;
+            self.each(&clauses.order_by, ", ", Self::ordered)?;
+        }
+        Ok(())
+    }
+
+    fn ordered(&mut self, (column, descends): &(Name, bool)) -> fmt::Result {
+        self.name(column)?;
+        self.text(if *descends { " DESC" } else { " ASC" })
+    }
+
+    fn limit(&mut self, limit: Option<&Term>) -> fmt::Result {
+        let Some(limit) = limit else { return Ok(()) };
         self.text(" LIMIT ")?;
         self.term(limit)
     }
 
     fn selector(&mut self, selector: &Selector) -> fmt::Result {
-        self.name(&selector.column)?;
+        match selector.function {
+            Some(function) => {
+                write!(self.f, "{}(", function.name())?;
+                if selector.column.text == "*" {
+                    self.text("*")?
+                } else {
+                    self.name(&selector.column)?
+                }
+                self.text(")")?;
+            }
+            None => self.name(&selector.column)?,
+        }
+        self.part(selector.part.as_ref())?;
         let Some(alias) = &selector.alias else { return Ok(()) };
         self.text(" AS ")?;
         self.name(alias)
@@ -142,8 +235,14 @@ impl Printer<'_, '_> {
         }
         self.text(" WHERE ")?;
         self.each(relations, " AND ", |printer, relation| {
+            if relation.test == RelationTest::Token {
+                printer.text("token(")?;
+                printer.name(&relation.column)?;
+                return printer.text(") > 0");
+            }
             printer.name(&relation.column)?;
             match &relation.test {
+                RelationTest::Token => Ok(()),
                 RelationTest::Compare(comparison, term) => {
                     write!(printer.f, " {} ", comparison.symbol())?;
                     printer.term(term)
@@ -189,6 +288,7 @@ impl Printer<'_, '_> {
 
     fn assignment(&mut self, of: &Assignment) -> fmt::Result {
         self.name(&of.column)?;
+        self.part(of.part.as_ref())?;
         self.text(match of.op {
             AssignmentOp::Add => " += ",
             AssignmentOp::Subtract => " -= ",
@@ -204,7 +304,10 @@ impl Printer<'_, '_> {
 
     fn delete(&mut self, delete: &Delete) -> fmt::Result {
         self.text("DELETE ")?;
-        self.each(&delete.columns, ", ", Self::name)?;
+        self.each(&delete.columns, ", ", |printer, (name, part)| {
+            printer.name(name)?;
+            printer.part(part.as_ref())
+        })?;
         self.text(if delete.columns.is_empty() { "FROM " } else { " FROM " })?;
         self.table(&delete.table)?;
         self.using(&delete.using)?;
@@ -238,6 +341,17 @@ impl Printer<'_, '_> {
                 })
             }
         }
+    }
+
+    fn batch(&mut self, of: &Batch) -> fmt::Result {
+        self.text(if of.unlogged { "BEGIN UNLOGGED BATCH" } else { "BEGIN BATCH" })?;
+        self.using(&of.using)?;
+        for mutation in &of.mutations {
+            self.text(" ")?;
+            self.mutation(mutation)?;
+            self.text(";")?;
+        }
+        self.text(" APPLY BATCH")
     }
 
     fn transaction(&mut self, of: &Transaction) -> fmt::Result {
@@ -285,17 +399,60 @@ impl Printer<'_, '_> {
         }
     }
 
+    fn type_name(&mut self, of: &TypeName) -> fmt::Result {
+        // `set` is reserved everywhere but here.
+        if of.name.text == "set" {
+            self.text("set")?
+        } else {
+            self.name(&of.name)?
+        }
+        if of.arguments.is_empty() { Ok(()) } else { self.bracketed("<", &of.arguments, ">", Self::type_name) }
+    }
+
+    fn column_definition(&mut self, column: &ColumnDefinition) -> fmt::Result {
+        self.name(&column.name)?;
+        self.text(" ")?;
+        self.type_name(&column.type_name)?;
+        self.text(if column.is_static { " STATIC" } else { "" })?;
+        self.text(if column.is_primary_key { " PRIMARY KEY" } else { "" })
+    }
+
+    fn create_type(&mut self, create: &CreateType) -> fmt::Result {
+        self.text(if create.if_not_exists { "CREATE TYPE IF NOT EXISTS " } else { "CREATE TYPE " })?;
+        self.table(&create.name)?;
+        self.bracketed(" (", &create.fields, ")", |printer, (name, ty)| {
+            printer.name(name)?;
+            printer.text(" ")?;
+            printer.type_name(ty)
+        })
+    }
+
+    fn alter_table(&mut self, alter: &AlterTable) -> fmt::Result {
+        self.text(if alter.if_exists { "ALTER TABLE IF EXISTS " } else { "ALTER TABLE " })?;
+        self.table(&alter.table)?;
+        match &alter.change {
+            Alteration::Add { if_not_exists, columns } => {
+                self.text(if *if_not_exists { " ADD IF NOT EXISTS " } else { " ADD " })?;
+                self.bracketed("(", columns, ")", Self::column_definition)
+            }
+            Alteration::Drop(columns) => self.bracketed(" DROP (", columns, ")", Self::name),
+            Alteration::Rename(names) => {
+                self.text(" RENAME ")?;
+                self.each(names, " AND ", |printer, (from, to)| {
+                    printer.name(from)?;
+                    printer.text(" TO ")?;
+                    printer.name(to)
+                })
+            }
+            Alteration::With(options) => self.options(" WITH ", options),
+        }
+    }
+
     fn create_table(&mut self, create: &CreateTable) -> fmt::Result {
         self.text(if create.if_not_exists { "CREATE TABLE IF NOT EXISTS " } else { "CREATE TABLE " })?;
         self.table(&create.table)?;
         self.text(" (")?;
-        self.each(&create.columns, ", ", |printer, column| {
-            printer.name(&column.name)?;
-            printer.text(" ")?;
-            printer.name(&column.type_name)?;
-            printer.text(if column.is_static { " STATIC" } else { "" })?;
-            printer.text(if column.is_primary_key { " PRIMARY KEY" } else { "" })
-        })?;
+        self.each(&create.columns, ", ", Self::column_definition)?;
         if let Some(key) = &create.primary_key {
             self.text(", PRIMARY KEY ((")?;
             self.each(&key.partition, ", ", Self::name)?;
@@ -311,10 +468,7 @@ impl Printer<'_, '_> {
             return self.options(" WITH ", &create.options);
         }
         self.text(" WITH CLUSTERING ORDER BY (")?;
-        self.each(&create.clustering_order, ", ", |printer, (column, descends)| {
-            printer.name(column)?;
-            printer.text(if *descends { " DESC" } else { " ASC" })
-        })?;
+        self.each(&create.clustering_order, ", ", Self::ordered)?;
         self.text(")")?;
         self.options(" AND ", &create.options)
     }

@@ -3,16 +3,20 @@
 //! ```text
 //! partition  format=1 | flags | [deletion 20] | row*          rows in clustering order
 //! row        length u32 | clustering | flags | [liveness 20] | [deletion 20] | cell*
-//! cell       column u16 | flags | version 20 | [value]        cells in column order
+//! cell       column u16 | flags | version 20 | [shown 8] | [value]       cells in column order
 //! write      format=1 | flags | row*                          the same without versions: they are the time of execution
-//! write row  clustering | flags | cell count | cell*          cell: column u16 | flags | [value]
+//! write row  clustering | flags | cell count | cell*          cell: column u16 | flags | [shown 8] | [value]
 //! ```
 //! Clustering keys are ordered bytes ([`crate::value::Type::put_ordered`]), so rows are compared without a schema. A cell's full
 //! version is (executeAt, sub): sub 0 for a deletion, 1 for an assignment, so an assignment beats a deletion of its own
 //! transaction. The higher version wins, whatever the order of arrival; therefore deletions are kept, and everything that a
-//! deletion covers is dropped: what is stored and not a tombstone is alive.
+//! deletion covers is dropped: what is stored and not a tombstone is alive. The time that `writetime()` shows is that of the
+//! version unless the client gave another one, which is kept beside it and decides nothing.
+//!
+//! The static columns of a partition are the row with the empty clustering key, which no other row of such a table can have.
 
 use crate::encoding::{Reader, put_bytes};
+use crate::plan::Slice;
 use std::cmp::Ordering;
 
 const FORMAT: u8 = 1;
@@ -25,6 +29,9 @@ const LIVE: u8 = 2;
 
 /// The cell has a value; otherwise it is a tombstone.
 const VALUE: u8 = 1;
+
+/// The cell shows a time of the client's choice.
+const SHOWN: u8 = 2;
 
 /// executeAt in its ordered 20 bytes.
 pub(crate) type Version = [u8; protocol::TIMESTAMP_BYTES];
@@ -49,6 +56,7 @@ pub(crate) struct Row<'a> {
 struct Cell<'a> {
     column: u16,
     version: &'a Version,
+    shown: Option<&'a [u8; 8]>,
     value: Option<&'a [u8]>,
 }
 
@@ -68,13 +76,19 @@ impl<'a> Partition<'a> {
         Some(Self { deleted, rows: reader.0 })
     }
 
-    /// The rows that exist, in order, whose clustering key begins with `prefix`.
-    pub(crate) fn rows(self, prefix: &'a [u8]) -> impl Iterator<Item = Row<'a>> {
+    /// The rows that exist, in order, whose clustering key lies in `slice`.
+    pub(crate) fn rows(self, slice: &'a Slice<'_>) -> impl Iterator<Item = Row<'a>> {
         let mut rest = Reader(self.rows);
         std::iter::from_fn(move || next_row(&mut rest).map(|(row, _)| row))
-            .skip_while(move |row| row.clustering < prefix)
-            .take_while(move |row| row.clustering.starts_with(prefix))
-            .filter(|row| row.exists())
+            .skip_while(move |row| row.clustering < slice.start())
+            .take_while(move |row| slice.reaches(row.clustering))
+            .filter(Row::exists)
+    }
+
+    /// The static columns, if any has a value.
+    pub(crate) fn static_row(self) -> Option<Row<'a>> {
+        let (row, _) = next_row(&mut Reader(self.rows))?;
+        Some(row).filter(|row| row.clustering.is_empty() && row.exists())
     }
 }
 
@@ -95,8 +109,9 @@ impl<'a> Row<'a> {
         let mut rest = Reader(self.cells);
         std::iter::from_fn(move || {
             let (column, flags, version) = (rest.u16()?, rest.u8()?, rest.array()?);
+            let shown = if flags & SHOWN == 0 { None } else { Some(rest.array()?) };
             let value = if flags & VALUE == 0 { None } else { Some(rest.bytes()?) };
-            Some(Cell { column, version, value })
+            Some(Cell { column, version, shown, value })
         })
     }
 
@@ -108,6 +123,15 @@ impl<'a> Row<'a> {
     /// The value of the column of this number.
     pub(crate) fn value(&self, column: u16) -> Option<&'a [u8]> {
         self.cells().find(|cell| cell.column == column)?.value
+    }
+
+    /// When the value of the column of this number was written, as `writetime()` shows it. *Units*: microseconds.
+    pub(crate) fn write_time(&self, column: u16) -> Option<[u8; 8]> {
+        let cell = self.cells().find(|cell| cell.column == column && cell.value.is_some())?;
+        Some(cell.shown.copied().unwrap_or_else(|| {
+            let [_, _, _, _, _, _, hlc @ .., _, _, _, _, _, _] = *cell.version;
+            hlc
+        }))
     }
 }
 
@@ -128,8 +152,18 @@ pub(crate) struct RowWrite {
     pub(crate) delete: bool,
     /// The row exists from now on even without values.
     pub(crate) live: bool,
-    /// By column, each once; `None` clears it.
-    pub(crate) cells: Vec<(u16, Option<Vec<u8>>)>,
+    /// By column, each once.
+    pub(crate) cells: Vec<CellWrite>,
+}
+
+/// What one transaction does to one cell.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct CellWrite {
+    pub(crate) column: u16,
+    /// `None` clears it.
+    pub(crate) value: Option<Vec<u8>>,
+    /// What `writetime()` shows, if the client chose it. *Units*: microseconds.
+    pub(crate) shown: Option<i64>,
 }
 
 impl Write {
@@ -140,15 +174,22 @@ impl Write {
             put_bytes(&mut out, &row.clustering);
             out.push(if row.delete { DELETED } else { 0 } | if row.live { LIVE } else { 0 });
             crate::encoding::put_count(&mut out, row.cells.len());
-            for (column, value) in &row.cells {
-                out.extend_from_slice(&column.to_be_bytes());
-                out.push(if value.is_some() { VALUE } else { 0 });
-                if let Some(value) = value {
-                    put_bytes(&mut out, value);
-                }
+            for cell in &row.cells {
+                let shown = cell.shown.map(i64::to_be_bytes);
+                put_cell(&mut out, cell.column, None, shown.as_ref(), cell.value.as_deref());
             }
         }
         out
+    }
+}
+
+fn put_cell(out: &mut Vec<u8>, column: u16, version: Option<&Version>, shown: Option<&[u8; 8]>, value: Option<&[u8]>) {
+    out.extend_from_slice(&column.to_be_bytes());
+    out.push(if value.is_some() { VALUE } else { 0 } | if shown.is_some() { SHOWN } else { 0 });
+    out.extend(version.into_iter().flatten());
+    out.extend(shown.into_iter().flatten());
+    if let Some(value) = value {
+        put_bytes(out, value);
     }
 }
 
@@ -166,22 +207,22 @@ fn next_new_row<'a>(rest: &mut Reader<'a>) -> Option<NewRow<'a>> {
     let count = rest.count_of(3)?;
     let cells = rest.0;
     for _ in 0..count {
-        next_new_cell(rest)?;
+        next_new_cell(rest, &[0; protocol::TIMESTAMP_BYTES])?;
     }
     Some(NewRow { clustering, flags, count, cells: &cells[..cells.len() - rest.0.len()] })
 }
 
-fn next_new_cell<'a>(rest: &mut Reader<'a>) -> Option<(u16, Option<&'a [u8]>)> {
+fn next_new_cell<'a>(rest: &mut Reader<'a>, version: &'a Version) -> Option<Cell<'a>> {
     let (column, flags) = (rest.u16()?, rest.u8()?);
+    let shown = if flags & SHOWN == 0 { None } else { Some(rest.array()?) };
     let value = if flags & VALUE == 0 { None } else { Some(rest.bytes()?) };
-    Some((column, value))
+    Some(Cell { column, version, shown, value })
 }
 
 impl<'a> NewRow<'a> {
     fn cells(self, at: &'a Version) -> impl Iterator<Item = Cell<'a>> {
         let mut rest = Reader(self.cells);
-        (0..self.count)
-            .map_while(move |_| next_new_cell(&mut rest).map(|(column, value)| Cell { column, version: at, value }))
+        (0..self.count).map_while(move |_| next_new_cell(&mut rest, at))
     }
 }
 
@@ -299,12 +340,7 @@ impl Cell<'_> {
         if !is_above {
             return;
         }
-        out.extend_from_slice(&self.column.to_be_bytes());
-        out.push(if self.value.is_some() { VALUE } else { 0 });
-        out.extend_from_slice(self.version);
-        if let Some(value) = self.value {
-            put_bytes(out, value);
-        }
+        put_cell(out, self.column, Some(self.version), self.shown, self.value);
     }
 }
 
@@ -313,6 +349,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
+
+    const ALL: Slice<'static> = Slice::Prefix(std::borrow::Cow::Borrowed(&[]));
 
     fn version(at: u8) -> Version {
         let mut version = [0; 20];
@@ -329,7 +367,7 @@ mod tests {
                 clustering: vec![ck],
                 delete,
                 live,
-                cells: cells.into_iter().collect(),
+                cells: cells.into_iter().map(|(column, value)| CellWrite { column, value, shown: None }).collect(),
             };
             Write { delete, rows: rows.into_values().map(row).collect() }
         })
@@ -350,7 +388,8 @@ mod tests {
             let live = mine.iter().any(|(at, row)| row.live && Some(*at) >= floor);
             let mut cells = BTreeMap::new();
             for column in 0..3u16 {
-                let of = |row: &RowWrite| row.cells.iter().find(|cell| cell.0 == column).map(|cell| cell.1.clone());
+                let of =
+                    |row: &RowWrite| row.cells.iter().find(|cell| cell.column == column).map(|cell| cell.value.clone());
                 let newest = mine.iter().filter_map(|(at, row)| of(row).map(|value| (*at, value))).max_by_key(|c| c.0);
                 if let Some((at, Some(value))) = newest
                     && Some(at) >= floor
@@ -381,7 +420,7 @@ mod tests {
 
             let numbered: Vec<_> = writes.iter().enumerate().map(|(at, w)| (at as u8 + 1, w.clone())).collect();
             let partition = Partition::open(straight.as_deref()).unwrap();
-            let seen: BTreeMap<_, _> = partition.rows(&[]).map(|row| {
+            let seen: BTreeMap<_, _> = partition.rows(&ALL).map(|row| {
                 let cells = (0..3).filter_map(|column| row.value(column).map(|value| (column, value.to_vec())));
                 (row.clustering[0], cells.collect::<BTreeMap<_, _>>())
             }).collect();
@@ -394,13 +433,18 @@ mod tests {
             let _ = merge(Some(&rows), &write, &version(at));
             let _ = merge(Some(&with_head(&rows)), &with_head(&write), &version(at));
             if let Some(partition) = Partition::open(Some(&with_head(&rows))) {
-                partition.rows(&[]).for_each(drop);
+                partition.rows(&ALL).for_each(drop);
             }
         }
     }
 
     fn row(ck: u8, live: bool, delete: bool, cells: &[(u16, Option<&[u8]>)]) -> RowWrite {
-        let cells = cells.iter().map(|(column, value)| (*column, value.map(<[u8]>::to_vec))).collect();
+        let cell = |(column, value): &(u16, Option<&[u8]>)| CellWrite {
+            column: *column,
+            value: value.map(<[u8]>::to_vec),
+            shown: None,
+        };
+        let cells = cells.iter().map(cell).collect();
         RowWrite { clustering: vec![ck], delete, live, cells }
     }
 
@@ -408,7 +452,7 @@ mod tests {
     fn an_assignment_beats_the_deletion_of_its_own_transaction() {
         let write = Write { delete: true, rows: vec![row(1, true, true, &[(7, Some(b"v"))])] };
         let rows = merge(None, &write.encode(), &version(5)).unwrap();
-        let found: Vec<_> = Partition::open(rows.as_deref()).unwrap().rows(&[]).map(|row| row.value(7)).collect();
+        let found: Vec<_> = Partition::open(rows.as_deref()).unwrap().rows(&ALL).map(|row| row.value(7)).collect();
         assert_eq!(found, [Some(&b"v"[..])]);
     }
 
@@ -419,8 +463,22 @@ mod tests {
             let rows = merge(None, &write.encode(), &version(1)).unwrap();
             let write = Write { delete: false, rows: vec![row(1, false, false, &[(7, None)])] };
             let rows = merge(rows.as_deref(), &write.encode(), &version(2)).unwrap();
-            assert_eq!(Partition::open(rows.as_deref()).unwrap().rows(&[]).count(), left);
+            assert_eq!(Partition::open(rows.as_deref()).unwrap().rows(&ALL).count(), left);
         }
+    }
+
+    #[test]
+    fn the_time_shown_is_that_of_execution_unless_the_client_chose_one() {
+        let cells = vec![
+            CellWrite { column: 1, value: Some(vec![1]), shown: None },
+            CellWrite { column: 2, value: Some(vec![2]), shown: Some(-7) },
+        ];
+        let write = Write { delete: false, rows: vec![RowWrite { clustering: vec![1], cells, ..RowWrite::default() }] };
+        let rows = merge(None, &write.encode(), &version(9)).unwrap();
+        let row = Partition::open(rows.as_deref()).unwrap().rows(&ALL).next().unwrap();
+        assert_eq!(row.write_time(1), Some(9u64.to_be_bytes()));
+        assert_eq!(row.write_time(2), Some((-7i64).to_be_bytes()));
+        assert_eq!(row.write_time(3), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! used twice, so a transaction that was bound before a DROP and CREATE of the same name cannot touch the new table.
 
 use crate::error::Error;
-use crate::value::Type;
+use crate::value::{Type, UserType};
 use protocol::{Key, TableId, Token};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -52,6 +52,8 @@ pub struct Keyspace {
     pub durable_writes: bool,
     /// The tables by name.
     pub tables: BTreeMap<String, Table>,
+    /// The types by name.
+    pub types: BTreeMap<String, UserType>,
 }
 
 /// The replication of a keyspace.
@@ -103,6 +105,8 @@ pub enum ColumnKind {
     PartitionKey,
     /// Orders rows within a partition.
     Clustering,
+    /// One value per partition.
+    Static,
     /// One value per row.
     Regular,
 }
@@ -213,7 +217,7 @@ pub(crate) fn stored_version(bytes: &[u8]) -> Option<u64> {
 pub(crate) fn decode_exactly<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {
     let mut rest = bytes;
     let mut deserializer = rmp_serde::Deserializer::new(&mut rest);
-    deserializer.set_max_depth(32);
+    deserializer.set_max_depth(96);
     let value = T::deserialize(&mut deserializer).ok()?;
     rest.is_empty().then_some(value)
 }

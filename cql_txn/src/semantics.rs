@@ -1,10 +1,12 @@
 //! The seam to the protocol: reading for a plan, executing it, applying what it writes. *Source*: [CQL 1.3, 1.4, 1.6].
 
 mod execute;
+mod returned;
 mod slots;
+mod writes;
 
 use crate::ddl::{ChangeKind, Ddl, apply_ddl};
-use crate::error::Error;
+use crate::error::{At, Error};
 use crate::plan::Plan;
 use crate::result;
 use crate::row::{self, Partition};
@@ -40,6 +42,10 @@ impl Semantics for CqlSemantics {
             }
         };
         execution.unwrap_or_else(|error| reject(&error))
+    }
+
+    fn refuse(&self, why: &str) -> Execution {
+        reject(&Error::invalid(At::NOWHERE, why))
     }
 
     fn apply(&self, key: &Key, at: Timestamp, write: &[u8], rows: Option<&[u8]>) -> Option<Vec<u8>> {

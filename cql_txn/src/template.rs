@@ -1,44 +1,21 @@
 //! A prepared plan: a plan whose values may still be bind markers, and what filling them in yields.
 
-use crate::ast::Comparison;
+mod expand;
+mod source;
+
+pub use source::Value;
+pub(crate) use source::{KeyPart, Source};
+
+use crate::ast::{Comparison, Function};
 use crate::encoding::put_count;
 use crate::error::{At, Error};
 use crate::plan::{
-    Assigned, ColumnRef, Columns, Op, PlanKey, PlanTable, PlanWrite, Read, Returning, Steps, Test, Value as PlanValue,
-    WriteKind,
+    Assigned, ColumnRef, Columns, Item, Op, Part, PlanKey, PlanTable, PlanWrite, Read, Returning, Steps, Test,
+    Value as PlanValue, WriteKind,
 };
-use crate::value::Type;
 use protocol::{Key, TableId};
+use source::Filled;
 use std::borrow::Cow;
-
-/// A bound value, as the native protocol knows them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Value<'a> {
-    /// Null.
-    Null,
-    /// Unset: the column is left alone.
-    NotSet,
-    /// The serialized value.
-    Bytes(&'a [u8]),
-}
-
-/// Where a value comes from.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Source {
-    Null,
-    Bytes(Vec<u8>),
-    Marker { index: u16, ty: Type },
-}
-
-/// A value of the key, with the name of its column for errors.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) struct KeyPart {
-    pub(crate) source: Source,
-    pub(crate) ty: Type,
-    pub(crate) descending: bool,
-    pub(crate) name: String,
-    pub(crate) at: At,
-}
 
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Template {
@@ -50,6 +27,8 @@ pub(crate) struct Template {
     pub(crate) conditions: Vec<ConditionUse>,
     pub(crate) returning: ReturningUse,
     pub(crate) writes: Vec<WriteUse>,
+    /// Statements follow each other: of two that assign one cell the later one wins.
+    pub(crate) is_batch: bool,
 }
 
 /// What a key and a check after a schema change need to know of a table.
@@ -59,19 +38,34 @@ pub(crate) struct TableUse {
     pub(crate) group: u8,
     pub(crate) keyspace: String,
     pub(crate) name: String,
+    /// Those of its columns that are static.
+    pub(crate) statics: Vec<usize>,
 }
 
+/// The partitions that a statement names: one, or several by IN.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct PartitionUse {
     pub(crate) table: usize,
     pub(crate) parts: Vec<KeyPart>,
 }
 
+/// The rows that a statement names within each of its partitions.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct RowsUse {
+    /// Clustering columns given by `=` or IN, from the first.
+    pub(crate) prefix: Vec<KeyPart>,
+    /// Bounds of the clustering column after them.
+    pub(crate) bounds: Vec<(Comparison, KeyPart)>,
+}
+
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct ReadUse {
     pub(crate) partition: usize,
-    pub(crate) prefix: Vec<KeyPart>,
+    pub(crate) rows: RowsUse,
+    /// One read for each row instead of one for each partition: the old values of a write.
+    pub(crate) by_row: bool,
     pub(crate) limit: Option<LimitUse>,
+    pub(crate) backwards: bool,
     pub(crate) columns: Columns<'static>,
 }
 
@@ -84,9 +78,24 @@ pub(crate) struct LimitUse {
 
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct ConditionUse {
-    pub(crate) column: ColumnRef,
+    pub(crate) column: ReferenceUse,
     pub(crate) test: TestUse,
     pub(crate) at: At,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct ReferenceUse {
+    pub(crate) read: usize,
+    pub(crate) column: Option<usize>,
+    pub(crate) part: PartUse,
+    pub(crate) at: At,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum PartUse {
+    Whole,
+    Element(Source),
+    Field(u16),
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -94,6 +103,8 @@ pub(crate) enum TestUse {
     Null,
     NotNull,
     Compare(Comparison, Source),
+    /// Of a single statement, where null may be compared: it is a test for null.
+    CompareOrNull(Comparison, Source),
 }
 
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -102,16 +113,29 @@ pub(crate) enum ReturningUse {
     Nothing,
     Rows {
         read: usize,
+        items: Vec<ItemUse>,
+    },
+    References(Vec<ReferenceUse>),
+    Applied {
+        read: Option<usize>,
         columns: Columns<'static>,
     },
-    References(Vec<ColumnRef>),
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct ItemUse {
+    pub(crate) function: Option<Function>,
+    pub(crate) column: Option<usize>,
+    pub(crate) part: PartUse,
+    pub(crate) at: At,
 }
 
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct WriteUse {
     pub(crate) partition: usize,
     pub(crate) kind: WriteKind,
-    pub(crate) clustering: Vec<KeyPart>,
+    pub(crate) rows: RowsUse,
+    pub(crate) shown: Option<Source>,
     pub(crate) assignments: Vec<AssignmentUse>,
     pub(crate) at: At,
 }
@@ -121,78 +145,27 @@ pub(crate) struct AssignmentUse {
     pub(crate) column: usize,
     pub(crate) op: Op,
     pub(crate) operand: OperandUse,
+    /// The read of the old value.
+    pub(crate) read: Option<usize>,
+    /// Whether the column is static, so that its old value is read once for each partition.
+    pub(crate) is_static: bool,
+    pub(crate) part: PartUse,
     pub(crate) at: At,
 }
 
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum OperandUse {
     Value(Source),
-    Reference(ColumnRef),
+    Reference(ReferenceUse),
 }
 
-/// Longest key or clustering component. *Units*: bytes.
-const KEY_MAX: usize = 65_535;
-
-impl Source {
-    fn value<'v>(&'v self, values: &[Value<'v>], at: At) -> Result<Value<'v>, Error> {
-        match self {
-            Self::Null => Ok(Value::Null),
-            Self::Bytes(bytes) => Ok(Value::Bytes(bytes)),
-            Self::Marker { index, ty } => {
-                let value = values.get(usize::from(*index)).copied().unwrap_or(Value::NotSet);
-                if let Value::Bytes(bytes) = value {
-                    let place = usize::from(*index) + 1;
-                    ty.check(bytes).map_err(|why| Error::invalid(at, format!("bound value {place}: {why}")))?;
-                }
-                Ok(value)
-            }
-        }
-    }
-}
-
-impl KeyPart {
-    fn value<'v>(&'v self, values: &[Value<'v>]) -> Result<&'v [u8], Error> {
-        match self.source.value(values, self.at)? {
-            Value::Bytes(bytes) if bytes.len() <= KEY_MAX => Ok(bytes),
-            Value::Bytes(_) => {
-                let message = format!("the value of key column {} has more than {KEY_MAX} bytes", self.name);
-                Err(Error::invalid(self.at, message))
-            }
-            Value::Null => Err(Error::invalid(self.at, format!("key column {} may not be null", self.name))),
-            Value::NotSet => Err(Error::invalid(self.at, format!("key column {} may not be unset", self.name))),
-        }
-    }
-}
-
-fn clustering<'v>(parts: &'v [KeyPart], values: &[Value<'v>]) -> Result<Cow<'v, [u8]>, Error> {
-    let mut out = Vec::with_capacity(parts.len() * 16);
-    for part in parts {
-        part.ty.put_ordered(&mut out, part.value(values)?, part.descending);
-    }
-    Ok(Cow::Owned(out))
-}
-
-impl PartitionUse {
-    fn key(&self, table: &TableUse, values: &[Value<'_>]) -> Result<Key, Error> {
-        let [single] = &self.parts[..] else {
-            let mut out = Vec::with_capacity(self.parts.len() * 16);
-            for part in &self.parts {
-                let value = part.value(values)?;
-                out.extend_from_slice(&(value.len() as u16).to_be_bytes());
-                out.extend_from_slice(value);
-                out.push(0);
-            }
-            if out.len() > KEY_MAX {
-                let at = self.parts.first().map_or(At::NOWHERE, |part| part.at);
-                return Err(Error::invalid(at, format!("the partition key has more than {KEY_MAX} bytes")));
-            }
-            return Ok(Key::new(table.group, table.id, &out));
-        };
-        match single.value(values)? {
-            [] => Err(Error::invalid(single.at, format!("key column {} may not be empty", single.name))),
-            value => Ok(Key::new(table.group, table.id, value)),
-        }
-    }
+/// What bound values make of the parts of a template: where the keys and reads of each have come to stand.
+struct Filling<'f> {
+    values: &'f [Value<'f>],
+    /// By partition use: places among the keys, in the order of the values of the key.
+    places: Vec<expand::Places>,
+    /// By read use: its first read.
+    first_reads: Vec<usize>,
 }
 
 impl Template {
@@ -208,62 +181,96 @@ impl Template {
 
     /// The keys, sorted and unique, and the body.
     pub(crate) fn fill(&self, values: &[Value<'_>]) -> Result<(Vec<Key>, Vec<u8>), Error> {
-        let uses = self.partitions.iter().map(|of| of.key(&self.tables[of.table], values));
-        let uses: Vec<Key> = uses.collect::<Result<_, _>>()?;
-        let mut keys = uses.clone();
-        keys.sort_unstable();
-        keys.dedup();
-        let places: Vec<usize> = uses.iter().map(|key| keys.binary_search(key).unwrap_or_default()).collect();
+        let (keys, places) = expand::keys(&self.partitions, &self.tables, values)?;
+        let mut filling = Filling { values, places, first_reads: Vec::with_capacity(self.reads.len()) };
+        let mut reads: Vec<Read<'_>> = Vec::with_capacity(self.reads.len());
+        for read in &self.reads {
+            filling.first_reads.push(reads.len());
+            read.fill(&filling, &mut reads)?;
+        }
+        let mut writes = Vec::with_capacity(self.writes.len());
+        let mut statements = Vec::with_capacity(self.writes.len());
+        for (statement, write) in self.writes.iter().enumerate() {
+            write.fill(&filling, &mut writes)?;
+            statements.resize(writes.len(), statement);
+        }
+        if !self.is_batch && self.writes.len() > 1 {
+            self.refuse_overlap(&writes, &statements, &keys)?;
+        }
+        let returning = self.returning.fill(&filling, &reads, &self.reads)?;
         let steps = Steps {
             keys: keys.iter().map(|key| self.plan_key(key)).collect(),
-            reads: self.reads.iter().map(|read| read.fill(&places, values)).collect::<Result<_, _>>()?,
-            conditions: self.conditions.iter().map(|of| of.fill(values)).collect::<Result<_, _>>()?,
-            returning: self.returning.fill(),
-            writes: self.writes.iter().map(|write| write.fill(&places, values)).collect::<Result<_, _>>()?,
+            reads,
+            conditions: self.conditions.iter().map(|of| of.fill(&filling)).collect::<Result<_, _>>()?,
+            returning,
+            writes,
         };
-        self.refuse_overlap(&steps.writes)?;
         let body = steps.encode(&self.encoded_tables);
+        drop(steps);
         Ok((keys, body))
     }
 
     fn plan_key<'k>(&self, key: &'k Key) -> PlanKey<'k> {
-        let table = self.tables.iter().position(|table| table.id == key.table).unwrap_or_default();
-        PlanKey { table, partition: Cow::Borrowed(&key.partition) }
+        PlanKey { table: self.table_of(key), partition: Cow::Borrowed(&key.partition) }
+    }
+
+    fn table_of(&self, key: &Key) -> usize {
+        self.tables.iter().position(|table| table.id == key.table).unwrap_or_default()
     }
 
     /// Two statements may not assign one cell: there is no order between them. *Source*: [CQL 1.6, duplicate rule].
-    fn refuse_overlap(&self, writes: &[PlanWrite<'_>]) -> Result<(), Error> {
-        let mut by_row: Vec<usize> = (0..writes.len()).collect();
-        let row = |at: &usize| (writes[*at].key, &*writes[*at].clustering);
-        by_row.sort_by(|left, right| row(left).cmp(&row(right)).then(left.cmp(right)));
-        for same in by_row.chunk_by(|left, right| row(left) == row(right)).filter(|same| same.len() > 1) {
-            let mut columns: Vec<(usize, usize)> = same
-                .iter()
-                .flat_map(|at| writes[*at].assignments.iter().map(|assigned| (assigned.column, *at)))
-                .collect();
-            columns.sort_unstable();
-            if let Some(pair) = columns.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-                let message = "this statement assigns a column that an earlier statement of the transaction assigns \
-                               in the same row; make it one statement";
-                return Err(Error::invalid(self.writes[pair[1].1].at, message));
+    fn refuse_overlap(&self, writes: &[PlanWrite<'_>], statements: &[usize], keys: &[Key]) -> Result<(), Error> {
+        let mut cells: Vec<(usize, &[u8], usize, usize)> = Vec::with_capacity(writes.len() * 2);
+        for (write, statement) in writes.iter().zip(statements) {
+            let statics = &self.tables[self.table_of(&keys[write.key])].statics;
+            for assigned in &write.assignments {
+                let is_static = statics.contains(&assigned.column);
+                let clustering = if is_static { &[][..] } else { &*write.clustering };
+                cells.push((write.key, clustering, assigned.column, *statement));
             }
+        }
+        cells.sort_unstable();
+        let is_double = |pair: &&[(usize, &[u8], usize, usize)]| {
+            let [one, other] = pair else { return false };
+            (one.0, one.1, one.2) == (other.0, other.1, other.2) && one.3 != other.3
+        };
+        if let Some(pair) = cells.windows(2).find(is_double) {
+            let message = "this statement assigns a column that an earlier statement of the transaction assigns \
+                           in the same row; make it one statement";
+            return Err(Error::invalid(self.writes[pair[1].3].at, message));
         }
         Ok(())
     }
 }
 
 impl ReadUse {
-    fn fill<'v>(&'v self, places: &[usize], values: &[Value<'v>]) -> Result<Read<'v>, Error> {
+    fn fill<'v>(&'v self, filling: &Filling<'v>, out: &mut Vec<Read<'v>>) -> Result<(), Error> {
         let limit = match &self.limit {
-            Some(limit) => Some(limit.fill(values)?),
+            Some(limit) => Some(limit.fill(filling.values)?),
             None => None,
         };
-        let prefix = clustering(&self.prefix, values)?;
-        Ok(Read { key: places[self.partition], prefix, limit, columns: self.columns.borrowed() })
+        let read = |key, slices| {
+            let columns = self.columns.borrowed();
+            Read { key, slices, limit, backwards: self.backwards, columns }
+        };
+        let slices = self.rows.slices(filling.values)?;
+        for key in &filling.places[self.partition] {
+            if self.by_row {
+                out.extend(slices.iter().map(|slice| read(*key, vec![slice.clone()])));
+            } else {
+                out.push(read(*key, slices.clone()));
+            }
+        }
+        Ok(())
     }
 }
 
 impl LimitUse {
+    /// LIMIT 1.
+    pub(crate) fn one() -> Self {
+        Self { source: Source::Bytes(1i32.to_be_bytes().to_vec()), must_be_one: false, at: At::NOWHERE }
+    }
+
     /// Refuses a constant that can never do.
     pub(crate) fn check(&self) -> Result<(), Error> {
         self.fill(&[]).map(|_| ())
@@ -271,8 +278,8 @@ impl LimitUse {
 
     fn fill(&self, values: &[Value<'_>]) -> Result<u32, Error> {
         let limit = match self.source.value(values, self.at)? {
-            Value::Bytes(bytes) => bytes.try_into().map(i32::from_be_bytes).unwrap_or_default(),
-            Value::Null | Value::NotSet => return Err(Error::invalid(self.at, "LIMIT needs a value")),
+            Filled::Bytes(bytes) => (&*bytes).try_into().map(i32::from_be_bytes).unwrap_or_default(),
+            Filled::Null | Filled::NotSet => return Err(Error::invalid(self.at, "LIMIT needs a value")),
         };
         if self.must_be_one && limit != 1 {
             let message = "LET reads one row: restrict every primary key column by '=' or say LIMIT 1";
@@ -285,18 +292,45 @@ impl LimitUse {
     }
 }
 
+impl PartUse {
+    fn fill<'v>(&'v self, filling: &Filling<'v>, at: At) -> Result<Part<'v>, Error> {
+        match self {
+            Self::Whole => Ok(Part::Whole),
+            Self::Field(number) => Ok(Part::Field(*number)),
+            Self::Element(source) => match source.value(filling.values, at)? {
+                Filled::Bytes(key) => Ok(Part::Element(key)),
+                Filled::Null | Filled::NotSet => {
+                    Err(Error::invalid(at, "the index or key of an element may not be null or unset"))
+                }
+            },
+        }
+    }
+}
+
+impl ReferenceUse {
+    fn fill<'v>(&'v self, filling: &Filling<'v>) -> Result<ColumnRef<'v>, Error> {
+        let read = filling.first_reads.get(self.read).copied().unwrap_or_default();
+        Ok(ColumnRef { read, column: self.column, part: self.part.fill(filling, self.at)? })
+    }
+}
+
 impl ConditionUse {
-    fn fill<'v>(&'v self, values: &[Value<'v>]) -> Result<(ColumnRef, Test<'v>), Error> {
+    fn fill<'v>(&'v self, filling: &Filling<'v>) -> Result<(ColumnRef<'v>, Test<'v>), Error> {
         let test = match &self.test {
             TestUse::Null => Test::Null,
             TestUse::NotNull => Test::NotNull,
-            TestUse::Compare(comparison, source) => match source.value(values, self.at)? {
-                Value::Bytes(bytes) => Test::Compare(*comparison, bytes),
-                Value::Null => return Err(compared_with_null(self.at)),
-                Value::NotSet => return Err(Error::invalid(self.at, "a compared value may not be unset")),
-            },
+            TestUse::Compare(comparison, source) | TestUse::CompareOrNull(comparison, source) => {
+                let may_be_null = matches!(self.test, TestUse::CompareOrNull(..));
+                match (source.value(filling.values, self.at)?, comparison) {
+                    (Filled::Bytes(bytes), comparison) => Test::Compare(*comparison, bytes),
+                    (Filled::Null, Comparison::Eq) if may_be_null => Test::Null,
+                    (Filled::Null, Comparison::Ne) if may_be_null => Test::NotNull,
+                    (Filled::Null, _) => return Err(compared_with_null(self.at)),
+                    (Filled::NotSet, _) => return Err(Error::invalid(self.at, "a compared value may not be unset")),
+                }
+            }
         };
-        Ok((self.column, test))
+        Ok((self.column.fill(filling)?, test))
     }
 }
 
@@ -305,31 +339,80 @@ pub(crate) fn compared_with_null(at: At) -> Error {
 }
 
 impl ReturningUse {
-    fn fill(&self) -> Returning<'_> {
-        match self {
+    fn fill<'v>(&'v self, filling: &Filling<'v>, reads: &[Read<'_>], uses: &[ReadUse]) -> Result<Returning<'v>, Error> {
+        Ok(match self {
             Self::Nothing => Returning::Nothing,
-            Self::Rows { read, columns } => Returning::Rows { read: *read, columns: columns.borrowed() },
-            Self::References(references) => Returning::References(references.clone()),
-        }
+            Self::Rows { read, items } => {
+                let first = filling.first_reads[*read];
+                let end = if read + 1 < uses.len() { filling.first_reads[read + 1] } else { reads.len() };
+                let limit = reads.get(first).and_then(|read| read.limit);
+                let items = items.iter().map(|item| {
+                    let (function, column) = (item.function, item.column);
+                    Ok(Item { function, column, part: item.part.fill(filling, item.at)? })
+                });
+                Returning::Rows { first, reads: end - first, limit, items: items.collect::<Result<_, Error>>()? }
+            }
+            Self::References(references) => {
+                Returning::References(references.iter().map(|of| of.fill(filling)).collect::<Result<_, _>>()?)
+            }
+            Self::Applied { read, columns } => {
+                Returning::Applied { read: read.map(|read| filling.first_reads[read]), columns: columns.borrowed() }
+            }
+        })
     }
 }
 
 impl WriteUse {
-    fn fill<'v>(&'v self, places: &[usize], values: &[Value<'v>]) -> Result<PlanWrite<'v>, Error> {
-        let mut assignments = Vec::with_capacity(self.assignments.len());
-        for assignment in &self.assignments {
-            let value = match &assignment.operand {
-                OperandUse::Reference(at) => PlanValue::Reference(*at),
-                OperandUse::Value(source) => match source.value(values, assignment.at)? {
-                    Value::Bytes(bytes) => PlanValue::Bytes(bytes),
-                    Value::NotSet => continue,
-                    Value::Null if assignment.op == Op::Set => PlanValue::Null,
-                    Value::Null => return Err(Error::invalid(assignment.at, "null cannot be added or subtracted")),
-                },
-            };
-            assignments.push(Assigned { column: assignment.column, op: assignment.op, value });
+    fn fill<'v>(&'v self, filling: &Filling<'v>, out: &mut Vec<PlanWrite<'v>>) -> Result<(), Error> {
+        let shown = match &self.shown {
+            Some(source) => match source.value(filling.values, self.at)? {
+                Filled::Bytes(bytes) => (&*bytes).try_into().ok().map(i64::from_be_bytes),
+                Filled::Null | Filled::NotSet => None,
+            },
+            None => None,
+        };
+        let places = &filling.places[self.partition];
+        let is_whole = matches!(self.kind, WriteKind::DeletePartition | WriteKind::DeleteFound(_));
+        let rows = if is_whole { std::iter::once(Vec::new()).collect() } else { self.rows.prefixes(filling.values)? };
+        let count = rows.len();
+        for (partition, key) in places.iter().enumerate() {
+            for (row, clustering) in rows.iter().enumerate() {
+                let (by_row, by_partition) = (partition * count + row, partition);
+                let mut assignments = Vec::with_capacity(self.assignments.len());
+                for assignment in &self.assignments {
+                    assignments.extend(assignment.fill(filling, by_row, by_partition)?);
+                }
+                let kind = match self.kind {
+                    WriteKind::DeleteFound(read) => WriteKind::DeleteFound(filling.first_reads[read] + by_partition),
+                    kind => kind,
+                };
+                let clustering = Cow::Owned(clustering.clone());
+                out.push(PlanWrite { key: *key, kind, clustering, shown, assignments });
+            }
         }
-        let clustering = clustering(&self.clustering, values)?;
-        Ok(PlanWrite { key: places[self.partition], kind: self.kind, clustering, assignments })
+        Ok(())
+    }
+}
+
+impl AssignmentUse {
+    /// `None` if the bound value is unset, so that the column is left alone.
+    fn fill<'v>(
+        &'v self,
+        filling: &Filling<'v>,
+        by_row: usize,
+        by_partition: usize,
+    ) -> Result<Option<Assigned<'v>>, Error> {
+        let value = match &self.operand {
+            OperandUse::Reference(at) => PlanValue::Reference(at.fill(filling)?),
+            OperandUse::Value(source) => match source.value(filling.values, self.at)? {
+                Filled::Bytes(bytes) => PlanValue::Bytes(bytes),
+                Filled::NotSet => return Ok(None),
+                Filled::Null if matches!(self.op, Op::Set | Op::Put) => PlanValue::Null,
+                Filled::Null => return Err(Error::invalid(self.at, "null cannot be added or subtracted")),
+            },
+        };
+        let step = if self.is_static { by_partition } else { by_row };
+        let read = self.read.map(|read| filling.first_reads[read] + step);
+        Ok(Some(Assigned { column: self.column, op: self.op, value, read, part: self.part.fill(filling, self.at)? }))
     }
 }

@@ -34,6 +34,23 @@ pub(crate) const SIMPLE_BANK: [&str; 5] = [
      COMMIT TRANSACTION;",
 ];
 
+/// A table with most kinds of column.
+pub(crate) const WIDE_TABLE: &str = "CREATE TABLE wide (p int, q text, r int, s int static, li list<int>, mp map<text, int>, \
+     tp tuple<text, int>, n int, PRIMARY KEY (p, q, r)) WITH CLUSTERING ORDER BY (q DESC, r ASC) AND transactional_mode = 'full'";
+
+/// Statements whose plans have every form.
+pub(crate) const WIDE: [&str; 6] = [
+    "SELECT p, mp['k'], writetime(n), s FROM wide WHERE p IN (2, 1) AND q = 'a' AND r > 1 AND r <= 5 LIMIT 3",
+    "SELECT count(*), max(n) FROM wide WHERE p = 1 ORDER BY q ASC",
+    "BEGIN TRANSACTION LET a = (SELECT * FROM wide WHERE p = 1 LIMIT 1); SELECT a.li[0], a.mp['x']; \
+     IF a.mp['x'] = 1 AND a.s IS NULL THEN UPDATE wide SET li += a.li, mp['y'] = 5, s = 1 WHERE p = 1 AND q = 'a' AND r IN (1, 2); \
+     DELETE FROM wide WHERE p = 1 AND q < 'z'; END IF COMMIT TRANSACTION",
+    "UPDATE wide SET n = 4 WHERE p = 1 AND q = 'a' AND r = 1 IF n = 3 AND s != null",
+    "INSERT INTO wide (p, q, r, tp) VALUES (1, 'a', 1, ('x', 1)) IF NOT EXISTS",
+    "BEGIN BATCH USING TIMESTAMP 7 DELETE FROM wide WHERE p = 1; UPDATE wide SET li = [0] + li WHERE p = 1 AND q = '' AND r = 0; \
+     DELETE mp['a'], li[0] FROM wide WHERE p = 1 AND q = '' AND r = 0; APPLY BATCH",
+];
+
 pub(crate) fn ddl(schema: &Schema, text: &str) -> Ddl {
     match crate::prepare(&crate::parse(text).unwrap(), schema, Some("bank")).unwrap().action() {
         Action::Ddl(ddl) => ddl.clone(),
@@ -43,7 +60,9 @@ pub(crate) fn ddl(schema: &Schema, text: &str) -> Ddl {
 
 pub(crate) fn schema() -> Schema {
     let keyspace = "CREATE KEYSPACE bank WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 3}";
-    [keyspace, ACCOUNTS].iter().fold(Schema::new(3), |schema, text| apply_ddl(&schema, &ddl(&schema, text)).unwrap().0)
+    [keyspace, ACCOUNTS, WIDE_TABLE]
+        .iter()
+        .fold(Schema::new(3), |schema, text| apply_ddl(&schema, &ddl(&schema, text)).unwrap().0)
 }
 
 pub(crate) fn bound(schema: &Schema, text: &str) -> Bound {

@@ -77,18 +77,14 @@ fn what_the_grammar_excludes_is_a_syntax_error_with_a_place() {
 #[test]
 fn what_is_not_offered_is_said_plainly() {
     for text in [
-        "ALTER TABLE t ADD x int",
-        "BEGIN BATCH INSERT INTO t (p) VALUES (1); APPLY BATCH",
-        "CREATE TYPE x (a int)",
-        "SELECT count(*) FROM t",
-        "SELECT * FROM t WHERE p = 1 ORDER BY q",
-        "SELECT * FROM t WHERE p = 1 ALLOW FILTERING",
+        "ALTER TYPE x ADD a int",
+        "BEGIN COUNTER BATCH INSERT INTO t (p) VALUES (1); APPLY BATCH",
+        "SELECT * FROM t PER PARTITION LIMIT 1",
         "SELECT JSON * FROM t WHERE p = 1",
-        "SELECT * FROM t WHERE token(p) > 1",
-        "INSERT INTO t (p) VALUES ([1, 2])",
+        "SELECT * FROM t WHERE (p, q) > (1, 2)",
+        "SELECT * FROM t WHERE p CONTAINS 1",
         "INSERT INTO t (p) VALUES (now())",
-        "INSERT INTO t (p) VALUES (0xff)",
-        "CREATE TABLE t (a list<int> PRIMARY KEY)",
+        "GRANT SELECT ON t TO x",
     ] {
         let error = parse(text).expect_err(text);
         assert!(error.class == Class::Invalid && error.message.contains("not supported yet"), "{text}: {error:?}");

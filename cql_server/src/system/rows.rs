@@ -181,7 +181,7 @@ pub(super) fn columns(view: &View<'_>) -> Vec<Vec<Cell>> {
         for column in &table.columns {
             let kind = kind_of(column.kind);
             let of = (keyspace.name.as_str(), table.name.as_str());
-            rows.push(column_row(of, &column.name, column.ty.cql_name(), (kind, place.next(kind), column.descending)));
+            rows.push(column_row(of, &column.name, &column.ty.cql_name(), (kind, place.next(kind), column.descending)));
         }
     }
     rows
@@ -222,7 +222,7 @@ impl Place {
         let counter = match kind {
             ColumnKind::Partition => &mut self.partition,
             ColumnKind::Clustering => &mut self.clustering,
-            ColumnKind::Regular => return -1,
+            ColumnKind::Static | ColumnKind::Regular => return -1,
         };
         *counter += 1;
         *counter - 1
@@ -233,6 +233,7 @@ fn kind_of(kind: cql_txn::ColumnKind) -> ColumnKind {
     match kind {
         cql_txn::ColumnKind::PartitionKey => ColumnKind::Partition,
         cql_txn::ColumnKind::Clustering => ColumnKind::Clustering,
+        cql_txn::ColumnKind::Static => ColumnKind::Static,
         _ => ColumnKind::Regular,
     }
 }
@@ -247,6 +248,7 @@ fn column_row(
         (ColumnKind::Partition, _) => ("partition_key", "none"),
         (ColumnKind::Clustering, false) => ("clustering", "asc"),
         (ColumnKind::Clustering, true) => ("clustering", "desc"),
+        (ColumnKind::Static, _) => ("static", "none"),
         (ColumnKind::Regular, _) => ("regular", "none"),
     };
     let bytes = Some(name.as_bytes().to_vec());

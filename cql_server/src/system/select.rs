@@ -105,7 +105,7 @@ impl SystemSelect {
     }
 
     fn spec<'a>(&self, name: &'a str, ty: WireType) -> ColumnSpec<'a> {
-        ColumnSpec { keyspace: self.table.keyspace, table: self.table.name, name, ty }
+        ColumnSpec { keyspace: self.table.keyspace, table: self.table.name, name, ty: ty.into() }
     }
 
     /// Its markers, in text order.

@@ -36,6 +36,7 @@ pub(crate) struct SystemColumn {
 pub(crate) enum ColumnKind {
     Partition,
     Clustering,
+    Static,
     Regular,
 }
 

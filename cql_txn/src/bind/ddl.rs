@@ -1,13 +1,14 @@
 //! Statements on the schema: everything about them that needs no schema is checked here. *Source*: [CQL 2].
 
-use super::Action;
+use super::{Action, types};
 use crate::ast::{
-    ColumnDefinition, CreateKeyspace, CreateTable, Name, OptionValue, PrimaryKey, StatementKind, TableName, TableOption,
+    AlterTable, Alteration, ColumnDefinition, CreateKeyspace, CreateTable, CreateType, Name, OptionValue, PrimaryKey,
+    StatementKind, TableName, TableOption,
 };
-use crate::ddl::Ddl;
+use crate::ddl::{Ddl, TableChange};
 use crate::error::{At, Class, Error};
 use crate::schema::{Column, ColumnKind, KEY_COLUMNS_MAX, Replication, Schema, Table, TransactionalMode};
-use crate::value::Type;
+use crate::value::{Type, UserType};
 use protocol::TableId;
 use std::collections::BTreeMap;
 
@@ -25,11 +26,22 @@ pub(super) fn action(kind: &StatementKind, schema: &Schema, keyspace: Option<&st
         }
         StatementKind::CreateTable(create) => {
             let keyspace = keyspace_of(&create.table, keyspace)?;
-            Ddl::CreateTable { keyspace, if_not_exists: create.if_not_exists, table: table(create)? }
+            let table = table(create, schema, &keyspace)?;
+            Ddl::CreateTable { keyspace, if_not_exists: create.if_not_exists, table }
         }
         StatementKind::DropTable(drop) => {
             let keyspace = keyspace_of(&drop.table, keyspace)?;
             Ddl::DropTable { keyspace, name: drop.table.name.text.clone(), if_exists: drop.if_exists }
+        }
+        StatementKind::AlterTable(alter) => alter_table(alter, schema, keyspace)?,
+        StatementKind::Truncate(table) => {
+            let keyspace = keyspace_of(table, keyspace)?;
+            Ddl::Truncate { keyspace, name: table.name.text.clone() }
+        }
+        StatementKind::CreateType(create) => create_type(create, schema, keyspace)?,
+        StatementKind::DropType(drop) => {
+            let keyspace = keyspace_of(&drop.table, keyspace)?;
+            Ddl::DropType { keyspace, name: drop.table.name.text.clone(), if_exists: drop.if_exists }
         }
         _ => return Ok(None),
     };
@@ -133,7 +145,53 @@ fn replication(entries: &[(String, String)], at: At) -> Result<Replication, Erro
     }
 }
 
-fn table(create: &CreateTable) -> Result<Table, Error> {
+fn create_type(create: &CreateType, schema: &Schema, current: Option<&str>) -> Result<Ddl, Error> {
+    let keyspace = keyspace_of(&create.name, current)?;
+    check_name(&create.name.name, "type")?;
+    if Type::named(&create.name.name.text).is_some() {
+        return Err(Error::invalid(create.name.name.at, "a type of the language has this name"));
+    }
+    let mut fields: Vec<(String, Type)> = Vec::with_capacity(create.fields.len());
+    for (name, ty) in &create.fields {
+        if fields.iter().any(|(known, _)| *known == name.text) {
+            return Err(Error::invalid(name.at, format!("field {} is defined twice", name.text)));
+        }
+        let ty_of = types::resolve(ty, schema, &keyspace)?;
+        if ty_of == Type::Counter {
+            return Err(Error::invalid(name.at, "a counter cannot be part of a type"));
+        }
+        fields.push((name.text.clone(), ty_of));
+    }
+    let ty = UserType { keyspace, name: create.name.name.text.clone(), fields };
+    Ok(Ddl::CreateType { if_not_exists: create.if_not_exists, ty })
+}
+
+fn alter_table(alter: &AlterTable, schema: &Schema, current: Option<&str>) -> Result<Ddl, Error> {
+    let keyspace = keyspace_of(&alter.table, current)?;
+    let change = match &alter.change {
+        Alteration::Add { if_not_exists, columns } => {
+            let no_key = PrimaryKey { partition: Vec::new(), clustering: Vec::new() };
+            if let Some(column) = columns.iter().find(|column| column.is_primary_key) {
+                return Err(Error::invalid(column.name.at, "the primary key of a table cannot change"));
+            }
+            let columns = columns.iter().map(|definition| column(definition, 0, &no_key, schema, &keyspace));
+            TableChange::Add { if_not_exists: *if_not_exists, columns: columns.collect::<Result<_, _>>()? }
+        }
+        Alteration::Drop(names) => TableChange::Drop(names.iter().map(|name| name.text.clone()).collect()),
+        Alteration::Rename(names) => {
+            TableChange::Rename(names.iter().map(|(from, to)| (from.text.clone(), to.text.clone())).collect())
+        }
+        Alteration::With(options) => {
+            let (mode, kept) = table_options(options)?;
+            let has_mode = options.iter().any(|option| option.name.text == "transactional_mode");
+            TableChange::With { mode: has_mode.then_some(mode), options: kept }
+        }
+    };
+    let name = alter.table.name.text.clone();
+    Ok(Ddl::AlterTable { keyspace, name, if_exists: alter.if_exists, change })
+}
+
+fn table(create: &CreateTable, schema: &Schema, keyspace: &str) -> Result<Table, Error> {
     let name = &create.table.name;
     check_name(name, "table")?;
     if create.columns.len() > COLUMNS_MAX {
@@ -142,12 +200,13 @@ fn table(create: &CreateTable) -> Result<Table, Error> {
     let key = primary_key(create)?;
     let mut columns = Vec::with_capacity(create.columns.len());
     for definition in &create.columns {
-        columns.push((position(definition, &key), column(definition, columns.len() as u16, &key)?));
+        columns.push((position(definition, &key), column(definition, columns.len() as u16, &key, schema, keyspace)?));
     }
     columns.sort_by(|(left, one), (right, other)| (one.kind, left, &one.name).cmp(&(other.kind, right, &other.name)));
     let mut columns: Vec<Column> = columns.into_iter().map(|(_, column)| column).collect();
     clustering_order(&create.clustering_order, &key, &mut columns)?;
     let (mode, options) = table_options(&create.options)?;
+    check_columns(&columns, &create.table.name, mode)?;
     let next_column = columns.len() as u16;
     let id = TableId::default();
     Ok(Table { id, name: name.text.clone(), columns, next_column, transactional_mode: mode, options })
@@ -194,16 +253,50 @@ fn position(definition: &ColumnDefinition, key: &PrimaryKey) -> usize {
     place_in(&key.partition, &definition.name).or(place_in(&key.clustering, &definition.name)).unwrap_or_default()
 }
 
-fn column(definition: &ColumnDefinition, id: u16, key: &PrimaryKey) -> Result<Column, Error> {
-    let Name { text: type_name, at } = &definition.type_name;
-    let Some(ty) = Type::named(type_name) else {
-        let message = format!("type {type_name} is not supported yet; there are bigint, int, text and boolean");
-        return Err(Error::invalid(*at, message));
-    };
-    if definition.is_static {
-        return Err(Error::invalid(definition.name.at, "static columns are not supported yet"));
+/// Rules about columns that need all of them.
+fn check_columns(columns: &[Column], table: &Name, mode: TransactionalMode) -> Result<(), Error> {
+    let is_key = |column: &&Column| matches!(column.kind, ColumnKind::PartitionKey | ColumnKind::Clustering);
+    let unfit = |column: &&Column| column.ty.is_open() || column.ty == Type::Counter;
+    if let Some(column) = columns.iter().filter(is_key).find(unfit) {
+        let message = format!("column {} of type {} cannot be part of a key", column.name, column.ty.cql_name());
+        return Err(Error::invalid(table.at, message));
     }
-    let kind = if place_in(&key.partition, &definition.name).is_some() {
+    let has_clustering = columns.iter().any(|column| column.kind == ColumnKind::Clustering);
+    if let Some(column) = columns.iter().find(|column| column.kind == ColumnKind::Static && !has_clustering) {
+        let message = format!("column {} cannot be static: there are no clustering columns", column.name);
+        return Err(Error::invalid(table.at, message));
+    }
+    let (counters, others) = columns
+        .iter()
+        .filter(|column| !is_key(column))
+        .partition::<Vec<&Column>, _>(|column| column.ty == Type::Counter);
+    if counters.is_empty() {
+        return Ok(());
+    }
+    if mode == TransactionalMode::Full {
+        return Err(Error::invalid(table.at, "counters and transactional_mode exclude each other"));
+    }
+    if !others.is_empty() {
+        return Err(Error::invalid(table.at, "a table has counters only, or none, beside its key"));
+    }
+    Ok(())
+}
+
+fn column(
+    definition: &ColumnDefinition,
+    id: u16,
+    key: &PrimaryKey,
+    schema: &Schema,
+    keyspace: &str,
+) -> Result<Column, Error> {
+    let ty = types::resolve(&definition.type_name, schema, keyspace)?;
+    let is_key = place_in(&key.partition, &definition.name).or(place_in(&key.clustering, &definition.name)).is_some();
+    if definition.is_static && is_key {
+        return Err(Error::invalid(definition.name.at, "a column of the primary key cannot be static"));
+    }
+    let kind = if definition.is_static {
+        ColumnKind::Static
+    } else if place_in(&key.partition, &definition.name).is_some() {
         ColumnKind::PartitionKey
     } else if place_in(&key.clustering, &definition.name).is_some() {
         ColumnKind::Clustering

@@ -1,18 +1,21 @@
 //! Names and types: a parsed statement and a schema become a prepared one. *Source*: [CQL 1.4, 1.5, 1.8].
 
 mod ddl;
+mod literal;
 mod mutation;
 mod names;
 mod prepared;
 mod select;
+mod single;
 mod transaction;
+mod types;
 
 pub use prepared::{Action, Bound, ColumnSpec, Prepared, TableAccess};
 
-use crate::ast::{Marker, Statement, StatementKind};
+use crate::ast::{Marker, Statement, StatementKind, Term};
 use crate::error::Error;
 use crate::plan::{PlanColumn, PlanTable};
-use crate::schema::{Column, Keyspace, Schema, Table};
+use crate::schema::{Column, ColumnKind, Keyspace, Schema, Table};
 use crate::template::{TableUse, Template};
 use std::borrow::Cow;
 
@@ -29,10 +32,8 @@ pub fn prepare(statement: &Statement, schema: &Schema, keyspace: Option<&str>) -
     let mut binder = Binder::new(schema, keyspace, &statement.markers);
     let result = match &statement.kind {
         StatementKind::Select(select) => Some(binder.returning_select(select)?),
-        StatementKind::Mutation(mutation) => {
-            binder.mutation(mutation)?;
-            None
-        }
+        StatementKind::Mutation(mutation) => binder.single(std::slice::from_ref(mutation))?,
+        StatementKind::Batch(batch) => binder.batch(batch)?,
         StatementKind::Transaction(transaction) => binder.transaction(transaction)?,
         _ => return Err(Error::server("a statement on the schema was not recognised as one")),
     };
@@ -68,6 +69,12 @@ struct Binder<'a> {
     template: Template,
     warnings: Vec<String>,
     in_transaction: bool,
+    /// A statement with IF of its own, or a batch with one.
+    is_conditional: bool,
+    /// The read and columns that a statement with IF shows if it was not applied.
+    shown_if_not_applied: Option<(usize, Vec<usize>)>,
+    /// USING TIMESTAMP of a batch.
+    batch_time: Option<Term>,
 }
 
 impl<'a> Binder<'a> {
@@ -82,6 +89,9 @@ impl<'a> Binder<'a> {
             template: Template::default(),
             warnings: Vec::new(),
             in_transaction: false,
+            is_conditional: false,
+            shown_if_not_applied: None,
+            batch_time: None,
         }
     }
 
@@ -114,20 +124,25 @@ impl<'a> UsedTable<'a> {
         index < self.table.partition_key().len() + self.table.clustering().len()
     }
 
+    fn is_static(&self, index: usize) -> bool {
+        self.columns[index].kind == ColumnKind::Static
+    }
+
     fn spec(&self, column: &Column) -> ColumnSpec {
         ColumnSpec {
             keyspace: self.keyspace.name.clone(),
             table: self.table.name.clone(),
             name: column.name.clone(),
-            ty: column.ty,
+            ty: column.ty.clone(),
         }
     }
 
     fn plan(&self) -> PlanTable<'a> {
         let column = |column: &&'a Column| PlanColumn {
             id: column.id,
-            ty: column.ty,
+            ty: column.ty.clone(),
             descending: column.descending,
+            is_static: column.kind == ColumnKind::Static,
             name: Cow::Borrowed(&*column.name),
         };
         PlanTable {
@@ -145,6 +160,7 @@ impl<'a> UsedTable<'a> {
             group: self.keyspace.replication.factor,
             keyspace: self.keyspace.name.clone(),
             name: self.table.name.clone(),
+            statics: (0..self.columns.len()).filter(|column| self.is_static(*column)).collect(),
         }
     }
 

@@ -1,21 +1,34 @@
 //! Tables, columns, terms and WHERE clauses.
 
-use super::{Binder, ColumnSpec, UsedTable};
-use crate::ast::{Comparison, Name, Relation, RelationTest, TableName, Term, TermKind};
+use super::{Binder, UsedTable};
+use crate::ast::{Comparison, Name, Relation, RelationTest, TableName, Term};
 use crate::error::{At, Error};
 use crate::schema::{Column, TransactionalMode};
-use crate::template::{KeyPart, PartitionUse, Source};
-use crate::value::Type;
+use crate::template::{KeyPart, PartitionUse, RowsUse, Source};
 
 /// What a WHERE clause selects.
 pub(super) struct Restricted {
     /// Index of the partition use.
     pub(super) partition: usize,
-    /// The clustering columns given, from the first.
-    pub(super) clustering: Vec<KeyPart>,
-    /// Whether that is all of them.
+    /// The rows within it.
+    pub(super) rows: RowsUse,
+    /// Whether every clustering column is given by `=` or IN.
+    pub(super) is_every_row: bool,
+    /// Whether it is one row at most.
     pub(super) is_one_row: bool,
+    /// Whether the partition key is given by `=`.
+    pub(super) is_one_partition: bool,
 }
+
+impl Restricted {
+    /// Whether no clustering column is restricted.
+    pub(super) fn is_bare(&self) -> bool {
+        self.rows.prefix.is_empty() && self.rows.bounds.is_empty()
+    }
+}
+
+/// A key column and the values given for it.
+pub(super) type Given<'t> = (usize, Vec<&'t Term>);
 
 impl<'a> Binder<'a> {
     /// The index of the table called `name` among those used.
@@ -70,121 +83,108 @@ impl<'a> Binder<'a> {
         self.tables[table].columns[index]
     }
 
-    /// The source of a value for `column` of `table`.
-    pub(super) fn source(&mut self, table: usize, column: usize, term: &Term) -> Result<Source, Error> {
-        let column = self.column_at(table, column);
-        let spec = self.tables[table].spec(column);
-        self.source_of(spec, term)
-    }
-
-    /// The source of a value for a variable of the form `spec`.
-    pub(super) fn source_of(&mut self, mut spec: ColumnSpec, term: &Term) -> Result<Source, Error> {
-        match &term.kind {
-            TermKind::Marker(index) => {
-                let (ty, place) = (spec.ty, usize::from(*index));
-                if let Some(name) = self.markers.get(place).and_then(|marker| marker.name.clone()) {
-                    spec.name = name;
-                }
-                if let Some(variable) = self.variables.get_mut(place) {
-                    *variable = Some(spec);
-                }
-                Ok(Source::Marker { index: *index, ty })
+    fn key_part(&mut self, table: usize, column: usize, terms: &[&Term]) -> Result<KeyPart, Error> {
+        let mut sources = Vec::with_capacity(terms.len());
+        for term in terms {
+            let source = self.source(table, column, term)?;
+            if source == Source::Null {
+                let name = &self.column_at(table, column).name;
+                return Err(Error::invalid(term.at, format!("key column {name} may not be null")));
             }
-            TermKind::Null => Ok(Source::Null),
-            constant => literal(spec.ty, constant)
-                .map(Source::Bytes)
-                .map_err(|why| Error::invalid(term.at, format!("column {}: {why}", spec.name))),
+            sources.push(source);
         }
-    }
-
-    fn key_part(&mut self, table: usize, column: usize, term: &Term) -> Result<KeyPart, Error> {
-        let source = self.source(table, column, term)?;
         let column = self.column_at(table, column);
-        if source == Source::Null {
-            return Err(Error::invalid(term.at, format!("key column {} may not be null", column.name)));
-        }
-        let (ty, descending, name) = (column.ty, column.descending, column.name.clone());
-        Ok(KeyPart { source, ty, descending, name, at: term.at })
+        let at = terms.first().map_or(At::NOWHERE, |term| term.at);
+        Ok(KeyPart { sources, ty: column.ty.clone(), descending: column.descending, name: column.name.clone(), at })
     }
 
-    /// The rows that `relations` select: a whole partition key, and clustering columns from the first on.
+    /// The rows that `relations` select: a whole partition key, clustering columns from the first on, and bounds of the next.
     pub(super) fn restrict(&mut self, table: usize, relations: &[Relation], at: At) -> Result<Restricted, Error> {
-        let mut terms = Vec::with_capacity(relations.len());
+        let (mut given, mut bounds): (Vec<Given<'_>>, Vec<(usize, Comparison, &Term)>) = (Vec::new(), Vec::new());
         for relation in relations {
             let column = self.column(table, &relation.column)?;
             let name = &relation.column;
+            if relation.test == RelationTest::Token {
+                return Err(Error::invalid(
+                    name.at,
+                    "a range of tokens cannot be read here; restrict the partition key by '='",
+                ));
+            }
             if !self.tables[table].is_key(column) {
                 let message =
                     format!("column {} is not part of the primary key; rows are found by their key", name.text);
                 return Err(Error::invalid(name.at, message));
             }
-            let RelationTest::Compare(Comparison::Eq, term) = &relation.test else {
-                return Err(Error::invalid(name.at, "only '=' is supported yet in WHERE"));
+            let terms: Vec<&Term> = match &relation.test {
+                RelationTest::Compare(Comparison::Eq, term) => vec![term],
+                RelationTest::In(terms) => terms.iter().collect(),
+                RelationTest::Compare(Comparison::Ne, _) => {
+                    return Err(Error::invalid(name.at, "'!=' does not select rows"));
+                }
+                RelationTest::Compare(comparison, term) => {
+                    bounds.push((column, *comparison, term));
+                    continue;
+                }
+                RelationTest::Token => Vec::new(),
             };
-            if terms.iter().any(|(known, _)| *known == column) {
+            if given.iter().any(|(known, _)| *known == column) || bounds.iter().any(|(known, ..)| *known == column) {
                 return Err(Error::invalid(name.at, format!("column {} is restricted twice", name.text)));
             }
-            terms.push((column, term));
+            given.push((column, terms));
         }
-        self.restricted(table, &terms, at)
+        self.restricted(table, &given, &bounds, at)
     }
 
     /// The same of key columns and their terms.
-    pub(super) fn restricted(&mut self, table: usize, terms: &[(usize, &Term)], at: At) -> Result<Restricted, Error> {
+    pub(super) fn restricted(
+        &mut self,
+        table: usize,
+        given: &[Given<'_>],
+        bounds: &[(usize, Comparison, &Term)],
+        at: At,
+    ) -> Result<Restricted, Error> {
         let partition_count = self.tables[table].table.partition_key().len();
         let clustering_count = self.tables[table].table.clustering().len();
-        let term_of = |column: usize| terms.iter().find(|(known, _)| *known == column).map(|(_, term)| *term);
+        let terms_of = |column: usize| given.iter().find(|(known, _)| *known == column).map(|(_, terms)| &terms[..]);
         let mut parts = Vec::with_capacity(partition_count);
         for column in 0..partition_count {
-            let Some(term) = term_of(column) else {
+            let Some(terms) = terms_of(column) else {
                 let name = &self.column_at(table, column).name;
                 let message = format!("column {name} of the partition key is not given; restrict it by '='");
                 return Err(Error::invalid(at, message));
             };
-            parts.push(self.key_part(table, column, term)?);
+            parts.push(self.key_part(table, column, terms)?);
         }
-        let mut clustering = Vec::with_capacity(clustering_count);
+        let mut rows = RowsUse::default();
         for column in partition_count..partition_count + clustering_count {
-            match term_of(column) {
-                Some(term) if partition_count + clustering.len() == column => {
-                    clustering.push(self.key_part(table, column, term)?);
-                }
-                Some(term) => {
-                    let name = &self.column_at(table, column).name;
-                    let message = format!("clustering column {name} is given, but not the one before it");
-                    return Err(Error::invalid(term.at, message));
-                }
-                None => {}
+            let bound_terms: Vec<_> = bounds.iter().filter(|(known, ..)| *known == column).collect();
+            let is_next = partition_count + rows.prefix.len() == column;
+            let term_at = terms_of(column).map(|terms| terms.first().map_or(at, |term| term.at));
+            if let Some(at) = term_at.or(bound_terms.first().map(|(_, _, term)| term.at))
+                && !is_next
+            {
+                let name = &self.column_at(table, column).name;
+                let message = format!("clustering column {name} is given, but not the one before it");
+                return Err(Error::invalid(at, message));
+            }
+            if let Some(terms) = terms_of(column) {
+                let part = self.key_part(table, column, terms)?;
+                rows.prefix.push(part);
+            }
+            for (_, comparison, term) in bound_terms {
+                let part = self.key_part(table, column, &[term])?;
+                rows.bounds.push((*comparison, part));
             }
         }
+        let is_one = |part: &KeyPart| part.sources.len() == 1;
+        let is_every_row = rows.prefix.len() == clustering_count;
+        let is_one_row = is_every_row && rows.prefix.iter().all(is_one) && parts.iter().all(is_one);
+        let is_one_partition = parts.iter().all(is_one);
+        if parts.iter().any(|part| part.sources.is_empty()) {
+            return Err(Error::invalid(at, "IN on the partition key lists nothing"));
+        }
         self.template.partitions.push(PartitionUse { table, parts });
-        let is_one_row = clustering.len() == clustering_count;
-        Ok(Restricted { partition: self.template.partitions.len() - 1, clustering, is_one_row })
-    }
-}
-
-/// The bytes of a constant as a value of type `ty`; the error says why it is none.
-fn literal(ty: Type, constant: &TermKind) -> Result<Vec<u8>, String> {
-    let name = ty.cql_name();
-    match (ty, constant) {
-        (Type::BigInt, TermKind::Integer(digits)) => {
-            let value: Result<i64, _> = digits.parse();
-            value.map(|value| value.to_be_bytes().to_vec()).map_err(|_| format!("{digits} does not fit type {name}"))
-        }
-        (Type::Int, TermKind::Integer(digits)) => {
-            let value: Result<i32, _> = digits.parse();
-            value.map(|value| value.to_be_bytes().to_vec()).map_err(|_| format!("{digits} does not fit type {name}"))
-        }
-        (Type::Text, TermKind::Text(text)) => Ok(text.clone().into_bytes()),
-        (Type::Boolean, TermKind::Boolean(value)) => Ok(vec![u8::from(*value)]),
-        (_, constant) => {
-            let found = match constant {
-                TermKind::Integer(_) => "a number",
-                TermKind::Text(_) => "a string",
-                TermKind::Boolean(_) => "a boolean",
-                TermKind::Null | TermKind::Marker(_) => "no constant",
-            };
-            Err(format!("a value of type {name} expected, found {found}"))
-        }
+        let partition = self.template.partitions.len() - 1;
+        Ok(Restricted { partition, rows, is_every_row, is_one_row, is_one_partition })
     }
 }

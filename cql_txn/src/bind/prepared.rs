@@ -94,11 +94,11 @@ impl Prepared {
         schema_version: u64,
     ) -> Self {
         let key_markers = template.partitions.iter().find_map(|partition| {
-            let marker = |source: &Source| match source {
-                Source::Marker { index, .. } => Some(*index),
+            let marker = |sources: &[Source]| match sources {
+                [Source::Marker { index, .. }] => Some(*index),
                 _ => None,
             };
-            partition.parts.iter().map(|part| marker(&part.source)).collect::<Option<Vec<u16>>>()
+            partition.parts.iter().map(|part| marker(&part.sources)).collect::<Option<Vec<u16>>>()
         });
         let key_markers = key_markers.unwrap_or_default();
         Self { action: Action::Txn, variables, result, key_markers, accesses, warnings, schema_version, template }

@@ -1,9 +1,10 @@
 //! The parts of a transaction, checked in the order of [CQL 1.8].
 
 use super::{Binder, ColumnSpec};
-use crate::ast::{Condition, ConditionTest, Returning, Transaction};
+use crate::ast::{Condition, ConditionTest, Part, Reference, Returning, Transaction};
 use crate::error::Error;
 use crate::template::{ConditionUse, Source, TestUse, compared_with_null};
+use crate::value::Type;
 
 impl<'a> Binder<'a> {
     /// The result's columns, or `None`.
@@ -34,13 +35,17 @@ impl<'a> Binder<'a> {
         let (comparison, term) = match &condition.test {
             ConditionTest::Compare(comparison, term) => (*comparison, term),
             test => {
-                let (column, _) = self.reference(&condition.reference)?;
+                let column = match condition.reference.part {
+                    None => self.reference(&condition.reference)?.0,
+                    Some(_) => self.column_reference(&condition.reference, "IS NULL")?.0,
+                };
                 let test = if *test == ConditionTest::Null { TestUse::Null } else { TestUse::NotNull };
                 self.template.conditions.push(ConditionUse { column, test, at: name_at });
                 return Ok(());
             }
         };
         let (column, mut spec) = self.column_reference(&condition.reference, "a comparison")?;
+        self.refuse_set_element(&condition.reference)?;
         if let Some(name) = &condition.reference.column {
             spec.name = name.text.clone();
         }
@@ -49,6 +54,17 @@ impl<'a> Binder<'a> {
             return Err(compared_with_null(term.at));
         }
         self.template.conditions.push(ConditionUse { column, test: TestUse::Compare(comparison, source), at: term.at });
+        Ok(())
+    }
+
+    /// An element of a set is itself: there is nothing to compare. *Source*: [CQL 1.4, 1.8 row 23].
+    fn refuse_set_element(&mut self, reference: &Reference) -> Result<(), Error> {
+        let Some(Part::Element(term)) = &reference.part else { return Ok(()) };
+        let (of, table) = self.reference(reference)?;
+        let is_set = of.column.is_some_and(|column| matches!(self.column_at(table, column).ty.thawed(), Type::Set(_)));
+        if is_set {
+            return Err(Error::invalid(term.at, "an element of a set is only IS NULL or IS NOT NULL"));
+        }
         Ok(())
     }
 }

@@ -1,9 +1,9 @@
 //! CREATE and DROP of keyspaces and tables. *Source*: [CQL 2].
 
-use super::{Parser, unquote};
+use super::{DEPTH_MAX, Parser, unquote};
 use crate::ast::{
-    ColumnDefinition, CreateKeyspace, CreateTable, DropKeyspace, DropTable, Name, OptionValue, PrimaryKey,
-    StatementKind, TableOption,
+    AlterTable, Alteration, ColumnDefinition, CreateKeyspace, CreateTable, CreateType, DropKeyspace, DropTable, Name,
+    OptionValue, PrimaryKey, StatementKind, TableOption, TypeName,
 };
 use crate::error::Error;
 use crate::lexer::{Kind, Symbol};
@@ -17,7 +17,10 @@ impl Parser<'_> {
         if self.accept_word("table")? || self.accept_word("columnfamily")? {
             return self.create_table().map(StatementKind::CreateTable);
         }
-        Err(self.unless_unknown("KEYSPACE or TABLE"))
+        if self.accept_word("type")? {
+            return self.create_type().map(StatementKind::CreateType);
+        }
+        Err(self.unless_unknown("KEYSPACE, TABLE or TYPE"))
     }
 
     /// After DROP.
@@ -30,12 +33,95 @@ impl Parser<'_> {
             let if_exists = self.if_exists()?;
             return Ok(StatementKind::DropTable(DropTable { table: self.table_name()?, if_exists }));
         }
-        Err(self.unless_unknown("KEYSPACE or TABLE"))
+        if self.accept_word("type")? {
+            let if_exists = self.if_exists()?;
+            return Ok(StatementKind::DropType(DropTable { table: self.table_name()?, if_exists }));
+        }
+        Err(self.unless_unknown("KEYSPACE, TABLE or TYPE"))
+    }
+
+    /// After ALTER.
+    pub(super) fn alter(&mut self) -> Result<StatementKind, Error> {
+        if !self.accept_word("table")? && !self.accept_word("columnfamily")? {
+            return Err(match ["keyspace", "type", "role", "user"].iter().any(|word| self.is_word(word)) {
+                true => self.not_offered("this statement"),
+                false => self.unexpected("TABLE"),
+            });
+        }
+        let if_exists = self.if_exists()?;
+        let table = self.table_name()?;
+        let change = if self.accept_word("add")? {
+            let if_not_exists = self.if_not_exists()?;
+            Alteration::Add { if_not_exists, columns: self.perhaps_bracketed(Self::column_definition)? }
+        } else if self.accept_word("drop")? {
+            Alteration::Drop(self.perhaps_bracketed(|parser| parser.name("a column"))?)
+        } else if self.accept_word("rename")? {
+            Alteration::Rename(self.renamings()?)
+        } else if self.accept_word("with")? {
+            let mut options = vec![self.option()?];
+            while self.accept_word("and")? {
+                self.room_for_one_more(options.len())?;
+                options.push(self.option()?);
+            }
+            Alteration::With(options)
+        } else {
+            return Err(self.unexpected("ADD, DROP, RENAME or WITH"));
+        };
+        Ok(StatementKind::AlterTable(AlterTable { table, if_exists, change }))
+    }
+
+    fn renamings(&mut self) -> Result<Vec<(Name, Name)>, Error> {
+        let mut renamings = Vec::new();
+        loop {
+            self.room_for_one_more(renamings.len())?;
+            let from = self.name("a column")?;
+            self.expect_word("to")?;
+            renamings.push((from, self.name("a column")?));
+            if !self.accept_word("and")? {
+                return Ok(renamings);
+            }
+        }
+    }
+
+    fn perhaps_bracketed<T>(&mut self, item: impl Fn(&mut Self) -> Result<T, Error>) -> Result<Vec<T>, Error> {
+        let bracketed = self.accept(Symbol::Open)?;
+        let items = self.list(item)?;
+        if bracketed {
+            self.expect(Symbol::Close)?;
+        }
+        Ok(items)
+    }
+
+    fn create_type(&mut self) -> Result<CreateType, Error> {
+        let if_not_exists = self.if_not_exists()?;
+        let name = self.table_name()?;
+        self.expect(Symbol::Open)?;
+        let fields = self.list(|parser| Ok((parser.name("a field")?, parser.type_name()?)))?;
+        self.expect(Symbol::Close)?;
+        Ok(CreateType { name, if_not_exists, fields })
+    }
+
+    fn type_name(&mut self) -> Result<TypeName, Error> {
+        let name = match self.is_word("set") {
+            true => Name { text: "set".to_owned(), at: self.advance()?.at },
+            false => self.name("a type")?,
+        };
+        let mut arguments = Vec::new();
+        if self.accept(Symbol::Lt)? {
+            self.depth += 1;
+            if self.depth > DEPTH_MAX {
+                return Err(Error::syntax(name.at, format!("types nest deeper than {DEPTH_MAX} levels")));
+            }
+            arguments = self.list(Self::type_name)?;
+            self.expect(Symbol::Gt)?;
+            self.depth -= 1;
+        }
+        Ok(TypeName { name, arguments })
     }
 
     fn unless_unknown(&self, wanted: &str) -> Error {
-        const LATER: [&str; 10] =
-            ["type", "role", "user", "index", "function", "aggregate", "materialized", "trigger", "custom", "or"];
+        const LATER: [&str; 9] =
+            ["role", "user", "index", "function", "aggregate", "materialized", "trigger", "custom", "or"];
         if LATER.iter().any(|word| self.is_word(word)) {
             self.not_offered("this statement")
         } else {
@@ -106,10 +192,7 @@ impl Parser<'_> {
 
     fn column_definition(&mut self) -> Result<ColumnDefinition, Error> {
         let name = self.name("a column")?;
-        let type_name = self.name("a type")?;
-        if self.is(Symbol::Lt) || self.is(Symbol::Dot) {
-            return Err(self.not_offered("a collection, tuple or user-defined type"));
-        }
+        let type_name = self.type_name()?;
         let is_static = self.accept_word("static")?;
         let is_primary_key = self.accept_word("primary")?;
         if is_primary_key {
@@ -152,7 +235,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn descends(&mut self) -> Result<bool, Error> {
+    pub(super) fn descends(&mut self) -> Result<bool, Error> {
         let descends = self.accept_word("desc")?;
         if !descends {
             self.accept_word("asc")?;

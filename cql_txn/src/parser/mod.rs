@@ -1,6 +1,6 @@
 //! Tokens to statements: recursive descent with one token of lookahead, and positions kept in the tree.
 //!
-//! No rule calls itself, so the depth of a text costs no stack; brackets that would nest are not in the language yet.
+//! The rules that call themselves (values, types) count their depth and stop at [`DEPTH_MAX`].
 //! *Source*: [CQL 1.2, 2].
 
 mod ddl;
@@ -19,6 +19,9 @@ pub const TEXT_MAX: usize = 16 << 20;
 
 /// Longest list of anything in a text: columns, conditions, statements, markers.
 const LIST_MAX: usize = 4096;
+
+/// Deepest nesting of values and types.
+const DEPTH_MAX: usize = 16;
 
 /// Parses one statement, perhaps followed by semicolons.
 ///
@@ -44,13 +47,15 @@ struct Parser<'a> {
     markers: Vec<Marker>,
     /// References are values only inside a transaction.
     in_transaction: bool,
+    /// Brackets around this place.
+    depth: usize,
 }
 
 impl<'a> Parser<'a> {
     fn new(text: &'a str) -> Result<Self, Error> {
         let mut lexer = Lexer::new(text);
         let token = lexer.next_token()?;
-        Ok(Self { lexer, token, markers: Vec::new(), in_transaction: false })
+        Ok(Self { lexer, token, markers: Vec::new(), in_transaction: false, depth: 0 })
     }
 
     fn statement(&mut self) -> Result<StatementKind, Error> {
@@ -72,7 +77,14 @@ impl<'a> Parser<'a> {
         if self.accept_word("drop")? {
             return self.drop();
         }
-        const LATER: [&str; 8] = ["alter", "truncate", "grant", "revoke", "list", "describe", "desc", "batch"];
+        if self.accept_word("alter")? {
+            return self.alter();
+        }
+        if self.accept_word("truncate")? {
+            self.accept_word("table")?;
+            return self.table_name().map(StatementKind::Truncate);
+        }
+        const LATER: [&str; 6] = ["grant", "revoke", "list", "describe", "desc", "batch"];
         if LATER.iter().any(|word| self.is_word(word)) {
             return Err(self.not_offered("this statement"));
         }

@@ -2,7 +2,7 @@
 
 use super::Parser;
 use crate::ast::{
-    Assignment, AssignmentOp, Delete, Insert, Name, Operand, RowCondition, RowConditionKind, Term, Update, Using,
+    Assignment, AssignmentOp, Delete, Insert, Name, Operand, Part, RowCondition, RowConditionKind, Term, Update, Using,
 };
 use crate::error::Error;
 use crate::lexer::{Kind, Symbol};
@@ -69,15 +69,11 @@ impl Parser<'_> {
         Ok(Delete { columns, table, using, relations, condition, at })
     }
 
-    fn deleted_column(&mut self) -> Result<Name, Error> {
-        let column = self.name("a column")?;
-        if self.is(Symbol::OpenSquare) || self.is(Symbol::Dot) {
-            return Err(self.not_offered("deleting an element or field"));
-        }
-        Ok(column)
+    fn deleted_column(&mut self) -> Result<(Name, Option<Part>), Error> {
+        Ok((self.name("a column")?, self.part()?))
     }
 
-    fn using(&mut self) -> Result<Using, Error> {
+    pub(super) fn using(&mut self) -> Result<Using, Error> {
         let mut using = Using::default();
         if !self.accept_word("using")? {
             return Ok(using);
@@ -128,18 +124,20 @@ impl Parser<'_> {
 
     fn assignment(&mut self) -> Result<Assignment, Error> {
         let column = self.name("a column")?;
-        if self.is(Symbol::OpenSquare) || self.is(Symbol::Dot) {
-            return Err(self.not_offered("assigning an element or field"));
+        let part = self.part()?;
+        if part.is_some() {
+            self.expect(Symbol::Eq)?;
+            return Ok(Assignment { column, part, op: AssignmentOp::Set, operand: self.operand()? });
         }
         if self.accept(Symbol::AddAssign)? {
-            return Ok(Assignment { column, op: AssignmentOp::Add, operand: self.operand()? });
+            return Ok(Assignment { column, part, op: AssignmentOp::Add, operand: self.operand()? });
         }
         if self.accept(Symbol::SubtractAssign)? {
-            return Ok(Assignment { column, op: AssignmentOp::Subtract, operand: self.operand()? });
+            return Ok(Assignment { column, part, op: AssignmentOp::Subtract, operand: self.operand()? });
         }
         self.expect(Symbol::Eq)?;
         let (op, operand) = if self.at_name() { self.assigned_name(&column)? } else { self.assigned_term(&column)? };
-        Ok(Assignment { column, op, operand })
+        Ok(Assignment { column, part, op, operand })
     }
 
     /// After `column =`, a name: `column + term`, `column - term`, `column -3`, or a reference.

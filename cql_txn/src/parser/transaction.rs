@@ -1,7 +1,7 @@
 //! BEGIN TRANSACTION … COMMIT TRANSACTION. *Source*: [CQL 1.2].
 
 use super::Parser;
-use crate::ast::{Condition, ConditionTest, Let, Mutation, Reference, StatementKind, Transaction};
+use crate::ast::{Batch, Condition, ConditionTest, Let, Mutation, Reference, StatementKind, Transaction};
 use crate::error::{At, Error};
 use crate::keyword;
 use crate::lexer::{Kind, Symbol};
@@ -11,11 +11,31 @@ impl Parser<'_> {
         let at = self.token.at;
         self.expect_word("begin")?;
         if self.is_word("batch") || self.is_word("unlogged") || self.is_word("counter") {
-            return Err(self.not_offered("a batch"));
+            return self.batch(at).map(StatementKind::Batch);
         }
         self.expect_word("transaction")?;
         self.in_transaction = true;
         self.transaction(at).map(StatementKind::Transaction)
+    }
+
+    fn batch(&mut self, at: At) -> Result<Batch, Error> {
+        if self.is_word("counter") {
+            return Err(self.not_offered("a batch of counters"));
+        }
+        let unlogged = self.accept_word("unlogged")?;
+        self.expect_word("batch")?;
+        let using = self.using()?;
+        let mut mutations = Vec::new();
+        while self.at_mutation() {
+            self.room_for_one_more(mutations.len())?;
+            mutations.push(self.mutation()?);
+            self.accept(Symbol::Semicolon)?;
+        }
+        if !self.accept_word("apply")? {
+            return Err(self.unexpected("INSERT, UPDATE, DELETE or APPLY BATCH"));
+        }
+        self.expect_word("batch")?;
+        Ok(Batch { unlogged, using, mutations, at })
     }
 
     fn transaction(&mut self, at: At) -> Result<Transaction, Error> {

@@ -5,9 +5,9 @@
 
 use crate::encoding::{Reader, put_bytes, put_count, put_nullable};
 use crate::error::Error;
-use crate::plan::{ColumnRef, Plan, PlanTable, Read};
-use crate::row::Partition;
-use crate::value::{Type, partition_component};
+use crate::plan::{ColumnRef, Part, Plan, PlanTable, Read, Slice, WRITE_TIME};
+use crate::row::{Partition, Row};
+use crate::value::{Type, element, field, partition_component, parts};
 use protocol::{Bytes, Key};
 use std::borrow::Cow;
 
@@ -31,11 +31,37 @@ pub(super) fn collect(plan: &Plan<'_>, key: &Key, rows: Option<&[u8]>) -> Vec<u8
 
 fn put_rows(table: &PlanTable<'_>, read: &Read<'_>, partition: Partition<'_>, out: &mut Vec<u8>) {
     let limit = read.limit.map_or(usize::MAX, |limit| limit as usize);
-    let rows = || partition.rows(&read.prefix).take(limit);
-    put_count(out, rows().count());
-    for row in rows() {
+    let is_row = |row: &Row<'_>| table.clustering_count == 0 || !row.clustering.is_empty();
+    let rows = || read.slices.iter().flat_map(|slice| partition.rows(slice)).filter(is_row);
+    let statics = if table.clustering_count == 0 { None } else { partition.static_row() };
+    let mut found: Vec<Row<'_>> = Vec::new();
+    if read.backwards {
+        found.extend(rows());
+        found.reverse();
+        found.truncate(limit);
+    } else {
+        found.extend(rows().take(limit));
+    }
+    let is_whole = read.slices.iter().any(|slice| *slice == Slice::Prefix(Cow::Borrowed(&[])));
+    // A partition that has nothing but static values shows itself as one row.
+    found.extend(statics.filter(|_| found.is_empty() && is_whole));
+    put_count(out, found.len());
+    for row in found {
         put_bytes(out, row.clustering);
-        read.columns.iter().for_each(|column| put_nullable(out, row.value(table.columns[column].id)));
+        for column in read.columns.iter() {
+            put_column(table, column, row, statics, out);
+        }
+    }
+}
+
+fn put_column(table: &PlanTable<'_>, column: usize, row: Row<'_>, statics: Option<Row<'_>>, out: &mut Vec<u8>) {
+    let known = &table.columns[column & !usize::from(WRITE_TIME)];
+    let is_static_row = table.clustering_count > 0 && row.clustering.is_empty();
+    let from = if known.is_static { statics } else { Some(row).filter(|_| !is_static_row) };
+    if column & usize::from(WRITE_TIME) == 0 {
+        put_nullable(out, from.and_then(|row| row.value(known.id)));
+    } else {
+        put_nullable(out, from.and_then(|row| row.write_time(known.id)).as_ref().map(|time| &time[..]));
     }
 }
 
@@ -43,6 +69,12 @@ fn put_rows(table: &PlanTable<'_>, read: &Read<'_>, partition: Partition<'_>, ou
 pub(super) struct Slots<'p> {
     plan: &'p Plan<'p>,
     slots: Vec<Slot<'p>>,
+}
+
+impl<'p> Found<'p> {
+    pub(super) fn clustering(&self) -> &'p [u8] {
+        self.clustering
+    }
 }
 
 /// What one read has found.
@@ -91,8 +123,10 @@ impl<'p> Slots<'p> {
     }
 
     /// The value of a reference; `None` is null. A reference to a row is never asked for its value.
-    pub(super) fn value(&self, of: ColumnRef) -> Option<Cow<'p, [u8]>> {
-        self.value_in(of.read, of.column?, self.rows(of.read).next()?)
+    pub(super) fn value(&self, of: &ColumnRef<'_>) -> Option<Cow<'p, [u8]>> {
+        let column = of.column?;
+        let value = self.value_in(of.read, column, self.rows(of.read).next()?)?;
+        part_of(self.type_of(of.read, column), value, &of.part)
     }
 
     /// A column of a row of a read.
@@ -114,18 +148,53 @@ impl<'p> Slots<'p> {
         values.nullable()?.map(Cow::Borrowed)
     }
 
-    /// Whether a reference is null.
-    pub(super) fn is_null(&self, of: ColumnRef) -> bool {
+    /// Whether a reference is null. A row that shows nothing but static values does not exist.
+    pub(super) fn is_null(&self, of: &ColumnRef<'_>) -> bool {
         match of.column {
-            None => self.slots[of.read].count == 0,
+            None => self.rows(of.read).next().is_none_or(|row| self.is_static_only(of.read, row)),
             Some(_) => self.value(of).is_none(),
         }
     }
 
+    /// Whether a row stands for the static values of a partition without rows.
+    pub(super) fn is_static_only(&self, read: usize, row: Found<'_>) -> bool {
+        self.table_of(read).clustering_count > 0 && row.clustering.is_empty()
+    }
+
+    pub(super) fn table_of(&self, read: usize) -> &'p PlanTable<'p> {
+        &self.plan.tables[self.plan.steps.keys[self.plan.steps.reads[read].key].table]
+    }
+
     /// The type of a column of the table of a read.
-    pub(super) fn type_of(&self, read: usize, column: usize) -> Type {
-        let key = self.plan.steps.reads[read].key;
-        self.plan.tables[self.plan.steps.keys[key].table].columns[column].ty
+    pub(super) fn type_of(&self, read: usize, column: usize) -> &'p Type {
+        &self.table_of(read).columns[column].ty
+    }
+
+    /// The type of what a reference to a column names.
+    pub(super) fn type_of_part(&self, of: &ColumnRef<'_>) -> Option<&'p Type> {
+        let ty = self.type_of(of.read, of.column?);
+        match (&of.part, ty.thawed()) {
+            (Part::Whole, _) => Some(ty),
+            (Part::Element(_), Type::List(of) | Type::Set(of)) => Some(of),
+            (Part::Element(_), Type::Map(of)) => Some(&of.1),
+            (Part::Field(number), ty) => parts(ty).get(usize::from(*number)).copied(),
+            _ => None,
+        }
+    }
+}
+
+/// A part of a value of type `ty`.
+pub(super) fn part_of<'v>(ty: &Type, value: Cow<'v, [u8]>, part: &Part<'_>) -> Option<Cow<'v, [u8]>> {
+    fn cut<'b>(ty: &Type, value: &'b [u8], part: &Part<'_>) -> Option<&'b [u8]> {
+        match part {
+            Part::Whole => Some(value),
+            Part::Element(key) => element(ty, value, key),
+            Part::Field(number) => field(ty, value, usize::from(*number)),
+        }
+    }
+    match value {
+        Cow::Borrowed(value) => cut(ty, value, part).map(Cow::Borrowed),
+        Cow::Owned(value) => cut(ty, &value, part).map(|part| Cow::Owned(part.to_vec())),
     }
 }
 

@@ -89,18 +89,19 @@ impl World {
         let result = self.execute(&prepared, &[]).unwrap_or_else(|error| panic!("{text}: {error}"));
         let Outcome::Rows(rows) = result.outcome else { panic!("{text} gave {result:?}") };
         let show = |row: Vec<Option<Vec<u8>>>| {
-            row.into_iter().zip(&columns).map(|(value, column)| shown(column.ty, value.as_deref())).collect()
+            row.into_iter().zip(&columns).map(|(value, column)| shown(&column.ty, value.as_deref())).collect()
         };
         rows.into_iter().map(show).collect()
     }
 }
 
-pub(crate) fn shown(ty: cql_txn::Type, value: Option<&[u8]>) -> String {
-    match (ty.cql_name(), value) {
+pub(crate) fn shown(ty: &cql_txn::Type, value: Option<&[u8]>) -> String {
+    match (&*ty.cql_name(), value) {
         (_, None) => "null".to_owned(),
         ("text", Some(text)) => String::from_utf8(text.to_vec()).expect("text"),
         ("boolean", Some(value)) => (value != [0]).to_string(),
         ("int", Some(value)) => i32::from_be_bytes(value.try_into().expect("int")).to_string(),
-        (_, Some(value)) => i64::from_be_bytes(value.try_into().expect("bigint")).to_string(),
+        ("bigint", Some(value)) => i64::from_be_bytes(value.try_into().expect("bigint")).to_string(),
+        (_, Some(value)) => value.iter().map(|byte| format!("{byte:02x}")).collect(),
     }
 }
