@@ -110,7 +110,7 @@ fn number(bytes: &[u8], at: usize, size: usize) -> u64 {
 }
 
 fn short_hex(owner: &[u8; 32]) -> String {
-    owner[..6].iter().map(|byte| format!("{byte:02x}")).collect()
+    owner[..20].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The start of one write: what was known synced by then, and where it begins.

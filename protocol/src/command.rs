@@ -22,6 +22,18 @@ pub struct Outcome {
     pub result: Blob,
 }
 
+impl Outcome {
+    /// Most bytes of one outcome: every node can write it into its log and send it, whatever it is configured to.
+    ///
+    /// The same everywhere, because a recovery may execute on another node and must come to the same end.
+    pub const BYTES_MAX: usize = 8 << 20;
+
+    /// Bytes of the result and the writes, keys left out.
+    pub fn len_bytes(&self) -> usize {
+        self.result.bytes.len() + self.writes.iter().map(|(_, write)| write.len()).sum::<usize>()
+    }
+}
+
 /// What one command store knows of one transaction.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Command {

@@ -26,6 +26,11 @@ pub trait Semantics: Send + Sync + 'static {
     /// Runs the transaction over the data read, sorted by key, one entry for each of its keys.
     fn execute(&self, body: &Blob, id: TxnId, at: Timestamp, data: &[(Key, Bytes)]) -> Execution;
 
+    /// An execution that changes nothing and tells the client `why`; without content where a language has no words for it.
+    fn refuse(&self, _why: &str) -> Execution {
+        Execution::default()
+    }
+
     /// The partition after the write of a transaction executing at `at`; `None` if nothing remains stored.
     ///
     /// Idempotent: applied again over its own outcome, or over the outcome of later writes, it changes nothing. Every cell carries

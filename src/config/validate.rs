@@ -12,6 +12,9 @@ const STORES_MAX: u16 = 256;
 
 type Checked = Result<(), Problem>;
 
+/// What a log record may hold beside the text of a transaction: its outcome, keys and dependencies.
+const RECORD_BESIDE_BODY: u64 = protocol::Outcome::BYTES_MAX as u64 + (4 << 20);
+
 impl Config {
     pub(crate) fn validate(&self) -> Checked {
         self.check_cluster()?;
@@ -116,6 +119,15 @@ impl Config {
         let journal = &self.journal;
         if !(1 << 10..=1 << 30).contains(&journal.segment_size) {
             return Err(Problem::new("journal", "segment_size", "choose 1KiB to 1GiB"));
+        }
+        let one_record = self.client_port.envelope_max.saturating_add(RECORD_BESIDE_BODY);
+        if journal.segment_size < one_record {
+            let text = format!(
+                "cannot hold one transaction; choose {one_record} bytes or more, which is [client_port] envelope_max, {} bytes of \
+                 outcome and what belongs to them",
+                protocol::Outcome::BYTES_MAX
+            );
+            return Err(Problem::new("journal", "segment_size", text));
         }
         if journal.pending_max < journal.segment_size {
             return Err(Problem::new("journal", "pending_max", "cannot hold one record; choose segment_size or more"));

@@ -10,6 +10,7 @@ use command_store::{CommandStore, Replay, Slices, StoreConfig};
 use cql_txn::{CqlSemantics, SCHEMA_TABLE, rows_are_readable};
 use journal::{DirLock, Journal, Kind, RealDisk, Replayed, RowCheckpoint};
 use protocol::{Bytes, CommandDiff, Hlc, Key, NoHooks, NodeId, StoreId, Timestamp, Topology, TxnId, codec};
+use std::path::Path;
 use std::sync::Arc;
 use tokio::sync::watch;
 use tracing::{info, warn};
@@ -44,6 +45,7 @@ pub(crate) fn recover(setup: &NodeSetup, topology: &Arc<Topology>) -> Result<Rec
     for warning in replay.warnings() {
         warn!("{warning}");
     }
+    is_whole(dir, &replay)?;
     let row_options = setup.config.row_options(dir, owner);
     let checkpoint = open_rows(&row_options, &setup.prober, (replay.first(), replay.end()), disk)?;
     let mut folding = Folding::new(setup, topology);
@@ -62,6 +64,22 @@ pub(crate) fn recover(setup: &NodeSetup, topology: &Arc<Topology>) -> Result<Rec
     }
     let resume_at = folding.resume_at;
     Ok(Recovered { lock, journal, news, checkpoint, stores: folding.finish(setup.clock), resume_at })
+}
+
+/// Refuses a log that has lost what it must begin with: a node that forgot its votes must not vote again.
+fn is_whole(dir: &Path, replay: &journal::Replay) -> Result<(), Error> {
+    let has_rows = dir.join("rows.marker").exists() || dir.join("rows").exists();
+    let lost = if replay.end() == journal::Lsn::ZERO && has_rows {
+        "there are rows and no log"
+    } else if replay.first() > journal::Lsn::ZERO {
+        "the log does not begin with its first record"
+    } else {
+        return Ok(());
+    };
+    let dir = dir.display();
+    Err(Error::Failed(format!(
+        "{dir}: {lost}, so this node may have forgotten its votes; restore its journal from this very disk"
+    )))
 }
 
 /// What tells this node's files from another's: cluster, then node.

@@ -7,7 +7,8 @@ use super::subject::Subject;
 use super::{Env, Phase, Step};
 use protocol::message::{CommitOutcome, ReplyVerb, Stable, StableKind, StableReply, Verb};
 use protocol::{
-    Bytes, ClientOutcome, Deps, Hooks, Key, Micros, NodeId, NodeSet, Note, Outcome, Path, Timestamp, VotingGroup,
+    Bytes, ClientOutcome, Deps, Execution, Hooks, Key, Micros, NodeId, NodeSet, Note, Outcome, Path, Semantics,
+    Timestamp, VotingGroup,
 };
 use std::collections::BTreeMap;
 
@@ -143,8 +144,62 @@ impl Executing {
         let Plan { execute_at, deps, path, .. } = self.plan;
         let data: Vec<(Key, Bytes)> = self.data.into_iter().collect();
         let execution = env.semantics.execute(&txn.body, subject.txn_id, execute_at, &data);
-        let outcome = Outcome { writes: execution.writes, result: execution.result };
+        let outcome = within_bounds(env.semantics, execution);
         subject.answer(env, ClientOutcome::Applied { result: outcome.result.clone(), path });
         Persisting::start(subject, env, execute_at, deps, outcome)
+    }
+}
+
+/// The outcome, or its refusal if no log could hold it: one that is too large would end every node that executes it.
+fn within_bounds(semantics: &dyn Semantics, execution: Execution) -> Outcome {
+    let outcome = Outcome { writes: execution.writes, result: execution.result };
+    let (bytes, most) = (outcome.len_bytes(), Outcome::BYTES_MAX);
+    if bytes <= most {
+        return outcome;
+    }
+    let why = format!(
+        "its result and writes come to {bytes} bytes, more than the {most} one transaction may have; read or write less"
+    );
+    let Execution { writes, result } = semantics.refuse(&why);
+    Outcome { writes, result }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use protocol::{Blob, TxnId};
+
+    /// Answers with as many bytes as it is told, or with its regrets.
+    struct Wordy;
+
+    impl Semantics for Wordy {
+        fn read(&self, _: &Blob, _: &Key, _: Option<&[u8]>, _: Timestamp) -> Vec<u8> {
+            Vec::new()
+        }
+
+        fn execute(&self, _: &Blob, _: TxnId, _: Timestamp, _: &[(Key, Bytes)]) -> Execution {
+            Execution::default()
+        }
+
+        fn refuse(&self, why: &str) -> Execution {
+            let result = Blob { kind: 7, version: 1, bytes: why.as_bytes().to_vec().into() };
+            Execution { writes: Vec::new(), result }
+        }
+
+        fn apply(&self, _: &Key, _: Timestamp, _: &[u8], _: Option<&[u8]>) -> Option<Vec<u8>> {
+            None
+        }
+    }
+
+    fn of_bytes(count: usize) -> Execution {
+        Execution { writes: Vec::new(), result: Blob { kind: 1, version: 1, bytes: vec![0; count].into() } }
+    }
+
+    #[test]
+    fn an_outcome_that_no_log_could_hold_is_refused_and_one_that_just_fits_is_not() {
+        assert_eq!(within_bounds(&Wordy, of_bytes(Outcome::BYTES_MAX)).len_bytes(), Outcome::BYTES_MAX);
+        let refused = within_bounds(&Wordy, of_bytes(Outcome::BYTES_MAX + 1));
+        assert_eq!((refused.result.kind, refused.writes.len()), (7, 0));
+        assert!(refused.len_bytes() < 1000);
     }
 }
