@@ -1,13 +1,14 @@
 //! Statements back to text: one line, keywords in capitals, names quoted only where they must be.
 
+mod ddl;
+
 use crate::ast::{
-    AlterTable, Alteration, Assignment, AssignmentOp, Batch, Clauses, ColumnDefinition, Condition, ConditionTest,
-    CreateTable, CreateType, Delete, Insert, Marker, Mutation, Name, Operand, OptionValue, Part, Reference, Relation,
-    RelationTest, Returning, RowCondition, RowConditionKind, Select, Selection, Selector, Statement, StatementKind,
-    TableName, TableOption, Term, TermKind, Transaction, TypeName, Update, Using,
+    Assignment, AssignmentOp, Batch, Clauses, Condition, ConditionTest, Delete, Insert, Marker, Mutation, Name,
+    Operand, Part, Reference, Relation, RelationTest, Returning, RowCondition, RowConditionKind, Select, Selection,
+    Selector, Statement, StatementKind, TableName, Term, TermKind, Transaction, Update, Using,
 };
 use crate::keyword;
-use std::fmt::{self, Display, Formatter, Write as _};
+use std::fmt::{self, Display, Formatter};
 
 /// A text that parses to the same statement, whatever layout it had.
 impl Display for Statement {
@@ -397,103 +398,6 @@ impl Printer<'_, '_> {
                 self.term(term)
             }
         }
-    }
-
-    fn type_name(&mut self, of: &TypeName) -> fmt::Result {
-        // `set` is reserved everywhere but here.
-        if of.name.text == "set" {
-            self.text("set")?
-        } else {
-            self.name(&of.name)?
-        }
-        if of.arguments.is_empty() { Ok(()) } else { self.bracketed("<", &of.arguments, ">", Self::type_name) }
-    }
-
-    fn column_definition(&mut self, column: &ColumnDefinition) -> fmt::Result {
-        self.name(&column.name)?;
-        self.text(" ")?;
-        self.type_name(&column.type_name)?;
-        self.text(if column.is_static { " STATIC" } else { "" })?;
-        self.text(if column.is_primary_key { " PRIMARY KEY" } else { "" })
-    }
-
-    fn create_type(&mut self, create: &CreateType) -> fmt::Result {
-        self.text(if create.if_not_exists { "CREATE TYPE IF NOT EXISTS " } else { "CREATE TYPE " })?;
-        self.table(&create.name)?;
-        self.bracketed(" (", &create.fields, ")", |printer, (name, ty)| {
-            printer.name(name)?;
-            printer.text(" ")?;
-            printer.type_name(ty)
-        })
-    }
-
-    fn alter_table(&mut self, alter: &AlterTable) -> fmt::Result {
-        self.text(if alter.if_exists { "ALTER TABLE IF EXISTS " } else { "ALTER TABLE " })?;
-        self.table(&alter.table)?;
-        match &alter.change {
-            Alteration::Add { if_not_exists, columns } => {
-                self.text(if *if_not_exists { " ADD IF NOT EXISTS " } else { " ADD " })?;
-                self.bracketed("(", columns, ")", Self::column_definition)
-            }
-            Alteration::Drop(columns) => self.bracketed(" DROP (", columns, ")", Self::name),
-            Alteration::Rename(names) => {
-                self.text(" RENAME ")?;
-                self.each(names, " AND ", |printer, (from, to)| {
-                    printer.name(from)?;
-                    printer.text(" TO ")?;
-                    printer.name(to)
-                })
-            }
-            Alteration::With(options) => self.options(" WITH ", options),
-        }
-    }
-
-    fn create_table(&mut self, create: &CreateTable) -> fmt::Result {
-        self.text(if create.if_not_exists { "CREATE TABLE IF NOT EXISTS " } else { "CREATE TABLE " })?;
-        self.table(&create.table)?;
-        self.text(" (")?;
-        self.each(&create.columns, ", ", Self::column_definition)?;
-        if let Some(key) = &create.primary_key {
-            self.text(", PRIMARY KEY ((")?;
-            self.each(&key.partition, ", ", Self::name)?;
-            self.text(")")?;
-            self.each(&key.clustering, "", |printer, column| {
-                printer.text(", ")?;
-                printer.name(column)
-            })?;
-            self.text(")")?;
-        }
-        self.text(")")?;
-        if create.clustering_order.is_empty() {
-            return self.options(" WITH ", &create.options);
-        }
-        self.text(" WITH CLUSTERING ORDER BY (")?;
-        self.each(&create.clustering_order, ", ", Self::ordered)?;
-        self.text(")")?;
-        self.options(" AND ", &create.options)
-    }
-
-    fn options(&mut self, first: &str, options: &[TableOption]) -> fmt::Result {
-        let mut word = first;
-        for option in options {
-            self.text(word)?;
-            self.name(&option.name)?;
-            self.text(" = ")?;
-            match &option.value {
-                OptionValue::Scalar(text) => self.string(text)?,
-                OptionValue::Map(entries) => {
-                    self.f.write_char('{')?;
-                    self.each(entries, ", ", |printer, (key, value)| {
-                        printer.string(key)?;
-                        printer.text(": ")?;
-                        printer.string(value)
-                    })?;
-                    self.f.write_char('}')?;
-                }
-            }
-            word = " AND ";
-        }
-        Ok(())
     }
 }
 

@@ -42,7 +42,7 @@ fn put_rows(table: &PlanTable<'_>, read: &Read<'_>, partition: Partition<'_>, ou
     } else {
         found.extend(rows().take(limit));
     }
-    let is_whole = read.slices.iter().any(|slice| *slice == Slice::Prefix(Cow::Borrowed(&[])));
+    let is_whole = read.slices.contains(&Slice::Prefix(Cow::Borrowed(&[])));
     // A partition that has nothing but static values shows itself as one row.
     found.extend(statics.filter(|_| found.is_empty() && is_whole));
     put_count(out, found.len());

@@ -37,8 +37,11 @@ pub(super) fn sorted_set(of: &Type, mut items: Vec<Cow<'_, [u8]>>) -> Vec<u8> {
     build(&items, 1)
 }
 
+/// Key and value.
+pub(super) type Entry<'v> = (Cow<'v, [u8]>, Cow<'v, [u8]>);
+
 /// Of two entries with one key the later one stays.
-pub(super) fn sorted_map(key: &Type, mut pairs: Vec<(Cow<'_, [u8]>, Cow<'_, [u8]>)>) -> Vec<u8> {
+pub(super) fn sorted_map(key: &Type, mut pairs: Vec<Entry<'_>>) -> Vec<u8> {
     pairs.reverse();
     pairs.sort_by(|left, right| key.compare(&left.0, &right.0));
     pairs.dedup_by(|left, right| key.compare(&left.0, &right.0) == Ordering::Equal);
