@@ -306,11 +306,24 @@ pub struct Insert {
     pub table: TableName,
     /// Columns and values, as many of one as of the other.
     pub values: Vec<(Name, Operand)>,
+    /// `JSON …` instead of columns and values.
+    pub json: Option<Json>,
     /// `IF NOT EXISTS`
     pub condition: Option<RowCondition>,
     /// `USING …`
     pub using: Using,
     /// Where it begins.
+    pub at: At,
+}
+
+/// `JSON 'text' DEFAULT …`
+#[derive(Clone, PartialEq, Debug)]
+pub struct Json {
+    /// An object with a field for each column.
+    pub text: String,
+    /// `DEFAULT UNSET`: columns that it does not name are left alone instead of becoming null.
+    pub keeps_others: bool,
+    /// Where it stands.
     pub at: At,
 }
 

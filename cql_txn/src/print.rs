@@ -268,6 +268,13 @@ impl Printer<'_, '_> {
     fn insert(&mut self, insert: &Insert) -> fmt::Result {
         self.text("INSERT INTO ")?;
         self.table(&insert.table)?;
+        if let Some(json) = &insert.json {
+            self.text(" JSON ")?;
+            self.string(&json.text)?;
+            self.text(if json.keeps_others { " DEFAULT UNSET" } else { "" })?;
+            self.row_condition(insert.condition.as_ref())?;
+            return self.using(&insert.using);
+        }
         self.text(" (")?;
         self.each(&insert.values, ", ", |printer, (name, _)| printer.name(name))?;
         self.text(") VALUES (")?;
@@ -414,6 +421,25 @@ mod tests {
             "create table if not exists k.t (a int, b text static, c int, primary key ((a, b), c)) \
              with clustering order by (c desc) and comment = 'x' and compaction = {'class': 'y'}",
             "create table t (a int primary key)",
+            "create table t (a int primary key, b set<frozen<list<text>>>, c map<text, tuple<int, person>>)",
+            "create type if not exists k.person (height int, \"Age\" frozen<set<int>>)",
+            "drop type if exists person",
+            "alter table t add (x int, y list<int>)",
+            "alter table if exists k.t drop x",
+            "alter table t rename a to b and c to d",
+            "alter table t with comment = 'x' and transactional_mode = 'full'",
+            "truncate table t",
+            "insert into t (a, b, c, d, e) values (1.5e3, 0xCAFE, 5b6962dd-3f90-4c93-8f61-eabfa4a803e2, -nan, infinity)",
+            "insert into t (a, b, c, d, e, f) values ([1, [?]], {1, 2}, {'a': {x: 1}}, ('a', null), {}, {height: :h})",
+            "insert into t json '{\"a\": 1}' default unset if not exists",
+            "select count(*), count(a), min(b) as m, writetime(c), mp['x'], u.f from t where p = 1 \
+             group by q order by q desc, r limit 3 allow filtering",
+            "select a from t where token(a) > token(5)",
+            "update t set li[0] = 1, u.f = 2, st += {1}, mp -= {'a'} where p = 1",
+            "delete mp['a'], u.f, li[:i] from t where p = 1 and q > 2 and q <= 3",
+            "begin unlogged batch using timestamp 5 insert into t (p) values (1) delete from t where p = 2; apply batch",
+            "begin transaction let a = (select u, mp from t where p = 1); select a.u.f, a.mp[?]; if a.mp['x'] = 1 \
+             and a.u.f is null then update t set w = a.mp['x'] where p = 1; end if commit transaction",
             "drop table t",
             "select * from t",
             "select a as b, \"select\" from k.t where p = 1 and q in (1, :x) and r >= 'it''s' limit ?",

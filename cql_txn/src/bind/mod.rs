@@ -1,6 +1,7 @@
 //! Names and types: a parsed statement and a schema become a prepared one. *Source*: [CQL 1.4, 1.5, 1.8].
 
 mod ddl;
+mod json;
 mod literal;
 mod mutation;
 mod names;

@@ -21,7 +21,15 @@ impl Binder<'_> {
         let table = self.written(&insert.table)?;
         let (mut keys, mut assignments, mut seen): (Vec<Given<'_>>, Vec<AssignmentUse>, Vec<usize>) =
             Default::default();
-        for (name, operand) in &insert.values {
+        let from_json;
+        let values = match &insert.json {
+            Some(json) => {
+                from_json = self.json_values(table, (&json.text, json.at), json.keeps_others)?;
+                &from_json
+            }
+            None => &insert.values,
+        };
+        for (name, operand) in values {
             let column = self.column(table, name)?;
             if seen.contains(&column) {
                 return Err(Error::invalid(name.at, format!("column {} is given twice", name.text)));

@@ -34,8 +34,8 @@ impl Binder<'_> {
         if !self.is_conditional {
             return Ok(None);
         }
-        let first = self.template.partitions.first().map(|partition| &partition.parts);
-        let is_one = self.template.partitions.iter().all(|partition| Some(&partition.parts) == first);
+        let mut sources = self.template.partitions.iter().map(|of| of.parts.iter().map(|part| &part.sources));
+        let is_one = sources.next().is_none_or(|first| sources.all(|other| other.eq(first.clone())));
         if self.tables.len() != 1 || !is_one {
             let at = mutations.iter().find_map(condition_of).map_or_else(Default::default, |condition| condition.at);
             return Err(Error::invalid(at, "a batch with IF stays within one partition of one table"));

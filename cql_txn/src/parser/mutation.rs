@@ -2,9 +2,10 @@
 
 use super::Parser;
 use crate::ast::{
-    Assignment, AssignmentOp, Delete, Insert, Name, Operand, Part, RowCondition, RowConditionKind, Term, Update, Using,
+    Assignment, AssignmentOp, Delete, Insert, Json, Name, Operand, Part, RowCondition, RowConditionKind, TableName,
+    Term, TermKind, Update, Using,
 };
-use crate::error::Error;
+use crate::error::{At, Error};
 use crate::lexer::{Kind, Symbol};
 
 impl Parser<'_> {
@@ -14,7 +15,7 @@ impl Parser<'_> {
         self.expect_word("into")?;
         let table = self.table_name()?;
         if self.is_word("json") {
-            return Err(self.not_offered("INSERT JSON"));
+            return self.insert_json(table, at);
         }
         self.expect(Symbol::Open)?;
         let columns = self.list(|parser| parser.name("a column"))?;
@@ -30,7 +31,30 @@ impl Parser<'_> {
         }
         let condition = self.insert_condition()?;
         let using = self.using()?;
-        Ok(Insert { table, values: columns.into_iter().zip(values).collect(), condition, using, at })
+        Ok(Insert { table, values: columns.into_iter().zip(values).collect(), json: None, condition, using, at })
+    }
+
+    fn insert_json(&mut self, table: TableName, at: At) -> Result<Insert, Error> {
+        self.expect_word("json")?;
+        let text_at = self.token.at;
+        if self.is(Symbol::Question) || self.is(Symbol::Colon) {
+            return Err(self.not_offered("INSERT JSON with a bind marker"));
+        }
+        let text = match self.term()?.kind {
+            TermKind::Text(text) => text,
+            _ => return Err(Error::syntax(text_at, "a string expected after JSON")),
+        };
+        let mut keeps_others = false;
+        if self.accept_word("default")? {
+            keeps_others = self.accept_word("unset")?;
+            if !keeps_others {
+                self.expect_word("null")?;
+            }
+        }
+        let condition = self.insert_condition()?;
+        let using = self.using()?;
+        let json = Some(Json { text, keeps_others, at: text_at });
+        Ok(Insert { table, values: Vec::new(), json, condition, using, at })
     }
 
     fn insert_condition(&mut self) -> Result<Option<RowCondition>, Error> {

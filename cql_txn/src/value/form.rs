@@ -52,6 +52,9 @@ impl Type {
             Self::Ascii => return Err("ascii must have seven-bit characters only".to_owned()),
             Self::Inet if matches!(bytes.len(), 4 | 16) => return Ok(()),
             Self::Inet => return Err(format!("an inet has 4 or 16 bytes, not {}", bytes.len())),
+            Self::VarInt | Self::Decimal if bytes.len() > NUMBER_MAX => {
+                return Err(format!("a value of type {} has at most {NUMBER_MAX} bytes", self.cql_name()));
+            }
             Self::VarInt if is_minimal(bytes) => return Ok(()),
             Self::Decimal if bytes.len() > 4 && is_minimal(&bytes[4..]) => return Ok(()),
             Self::VarInt | Self::Decimal => return Err(self.damaged()),
@@ -71,6 +74,9 @@ impl Type {
         format!("these bytes are no value of type {}; elements may not be null", self.cql_name())
     }
 }
+
+/// Longest varint or decimal: counting with longer ones takes too long.
+const NUMBER_MAX: usize = 8192;
 
 /// `old` itself if `new` is the same.
 fn kept(old: &[u8], new: Vec<u8>) -> Cow<'_, [u8]> {
