@@ -1,6 +1,8 @@
 //! Statements back to text: one line, keywords in capitals, names quoted only where they must be.
 
 mod ddl;
+#[cfg(test)]
+mod laws;
 
 use crate::ast::{
     Assignment, AssignmentOp, Batch, Clauses, Condition, ConditionTest, Delete, Insert, Marker, Mutation, Name,
@@ -461,7 +463,7 @@ mod tests {
     }
 
     /// The tree with every place taken out.
-    fn without_places(statement: &crate::ast::Statement) -> String {
+    pub(super) fn without_places(statement: &crate::ast::Statement) -> String {
         let tree = format!("{statement:?}");
         let mut pieces = tree.split("At {");
         let first = pieces.next().unwrap_or_default().to_owned();

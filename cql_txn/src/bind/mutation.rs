@@ -235,7 +235,9 @@ impl Binder<'_> {
 
     /// Adds the read of the value that an assignment starts from.
     fn old_value(&mut self, table: usize, restricted: &Restricted, column: usize) -> usize {
-        self.tables[table].is_read = true;
+        // Adding to a set is no reading for the one who may only write, although it is done by reading.
+        let ty = &self.column_at(table, column).ty;
+        self.tables[table].is_read |= !ty.is_open() || matches!(ty, Type::List(_));
         let is_static = self.tables[table].is_static(column);
         let rows = if is_static { RowsUse::default() } else { restricted.rows.clone() };
         // Of a static column the first row of the partition shows the value as well as any other.

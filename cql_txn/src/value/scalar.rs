@@ -95,6 +95,30 @@ fn uuid(text: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn law_text_of_a_number_or_uuid_comes_back(int: i64, wide: i128, double in -1e300f64..1e300, uuid: [u8; 16]) {
+            let integer = |ty, digits: String| from_text(&ty, ScalarText::Integer(&digits)).unwrap();
+            for (ty, value) in [
+                (Type::BigInt, int.to_be_bytes().to_vec()),
+                (Type::Int, (int as i32).to_be_bytes().to_vec()),
+                (Type::SmallInt, (int as i16).to_be_bytes().to_vec()),
+                (Type::TinyInt, (int as i8).to_be_bytes().to_vec()),
+            ] {
+                let digits = super::super::number::integer(&value).to_string();
+                prop_assert_eq!(integer(ty, digits), value);
+            }
+            let varint = integer(Type::VarInt, wide.to_string());
+            prop_assert!(Type::VarInt.check(&varint).is_ok());
+            prop_assert_eq!(num_bigint::BigInt::from_signed_bytes_be(&varint).to_string(), wide.to_string());
+            let bytes = from_text(&Type::Double, ScalarText::Float(&double.to_string())).unwrap();
+            prop_assert_eq!(bytes, double.to_be_bytes());
+            let digits: String = uuid.iter().map(|byte| format!("{byte:02x}")).collect();
+            prop_assert_eq!(from_text(&Type::Uuid, ScalarText::Uuid(&digits)).unwrap(), uuid);
+        }
+    }
 
     #[test]
     fn bounds_of_numbers_are_exact() {
