@@ -39,6 +39,7 @@ fn bounds_select_rows_in_either_order() {
             ("q > 0", vec!["1", "2", "3"]),
             ("q >= 0 AND q < 2", vec!["0", "1"]),
             ("q <= -1", vec!["-1"]),
+            ("q BETWEEN 1 AND 2", vec!["1", "2"]),
             ("q > 3", vec![]),
             ("q > 2 AND q < 1", vec![]),
             ("q IN (3, 1, 1, 9)", vec!["1", "3"]),

@@ -60,7 +60,7 @@ fn is_system(keyspace: &str) -> bool {
     SYSTEM.contains(&keyspace)
 }
 
-fn refuse_system(keyspace: &str, at: At) -> Result<(), Error> {
+pub(super) fn refuse_system(keyspace: &str, at: At) -> Result<(), Error> {
     if is_system(keyspace) {
         return Err(Error::new(Class::Unauthorized, at, format!("keyspace {keyspace} belongs to the system")));
     }

@@ -132,6 +132,9 @@ impl Binder<'_> {
     }
 
     fn written(&mut self, name: &crate::ast::TableName) -> Result<usize, Error> {
+        if let Some(keyspace) = name.keyspace.as_ref().map(|keyspace| &*keyspace.text).or(self.keyspace) {
+            super::ddl::refuse_system(keyspace, name.name.at)?;
+        }
         let table = self.table(name)?;
         self.tables[table].is_written = true;
         Ok(table)

@@ -166,12 +166,30 @@ impl Parser<'_> {
 
     /// The restrictions after WHERE.
     pub(super) fn relations(&mut self) -> Result<Vec<Relation>, Error> {
-        let mut relations = vec![self.relation()?];
-        while self.accept_word("and")? {
+        let mut relations = Vec::new();
+        loop {
             self.room_for_one_more(relations.len())?;
-            relations.push(self.relation()?);
+            if self.second().1.eq_ignore_ascii_case("between") {
+                self.between(&mut relations)?;
+            } else {
+                relations.push(self.relation()?);
+            }
+            if !self.accept_word("and")? {
+                return Ok(relations);
+            }
         }
-        Ok(relations)
+    }
+
+    /// `column BETWEEN low AND high`: the same as `column >= low AND column <= high`.
+    fn between(&mut self, relations: &mut Vec<Relation>) -> Result<(), Error> {
+        let column = self.name("a column")?;
+        self.expect_word("between")?;
+        let low = RelationTest::Compare(Comparison::Ge, self.term()?);
+        self.expect_word("and")?;
+        let high = RelationTest::Compare(Comparison::Le, self.term()?);
+        relations.push(Relation { column: column.clone(), test: low });
+        relations.push(Relation { column, test: high });
+        Ok(())
     }
 
     fn relation(&mut self) -> Result<Relation, Error> {
@@ -182,7 +200,7 @@ impl Parser<'_> {
             return Err(self.not_offered("a restriction on several columns or in brackets"));
         }
         let column = self.name("a column")?;
-        if self.is(Symbol::OpenSquare) || self.is_word("contains") || self.is_word("between") {
+        if self.is(Symbol::OpenSquare) || self.is_word("contains") {
             return Err(self.not_offered("this restriction"));
         }
         if !self.accept_word("in")? {

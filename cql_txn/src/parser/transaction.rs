@@ -107,7 +107,7 @@ impl Parser<'_> {
     }
 
     fn condition(&mut self) -> Result<Condition, Error> {
-        if self.is(Symbol::Open) {
+        if self.is(Symbol::Open) || self.is_word("token") {
             return Err(self.unexpected("a reference or a value, without brackets,"));
         }
         if !self.at_name() {

@@ -28,7 +28,7 @@ pub(super) fn result(plan: &Plan<'_>, slots: &Slots<'_>, is_applied: bool, warni
         }
         Returning::Applied { read, columns } => {
             let row = read.and_then(|read| slots.rows(read).next().map(|row| (read, row)));
-            let row = row.filter(|(read, row)| !is_applied && !slots.is_static_only(*read, *row));
+            let row = row.filter(|_| !is_applied);
             result::put_rows_head(&mut out, 1 + row.map_or(0, |_| columns.len()), 1);
             result::put_value(&mut out, Some(&[u8::from(is_applied)]));
             for (column, (read, row)) in columns.iter().zip(std::iter::repeat(row).map_while(|row| row)) {
