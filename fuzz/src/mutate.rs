@@ -82,7 +82,7 @@ fn splice(input: &mut Vec<u8>, at: usize, pool: &[Vec<u8>], rng: &mut Rng) {
     input.extend_from_slice(&other[rng.below(other.len())..]);
 }
 
-fn put_edge(input: &mut Vec<u8>, at: usize, rng: &mut Rng) {
+fn put_edge(input: &mut [u8], at: usize, rng: &mut Rng) {
     let number = EDGES[rng.below(EDGES.len())].wrapping_add(rng.below(3) as u32).wrapping_sub(1);
     let bytes = number.to_be_bytes();
     let width = [1, 2, 4][rng.below(3)];

@@ -79,7 +79,7 @@ pub fn campaign(target: &Target, budget: Duration, seed: u64) -> Result<Report, 
     }
     run.try_input(Vec::new(), true)?;
     let mut rng = Rng::new(seed);
-    while run.executions % CALLS_PER_LOOK != 0 || start.elapsed() < budget {
+    while !run.executions.is_multiple_of(CALLS_PER_LOOK) || start.elapsed() < budget {
         let input = mutated(target, &run.pool, &mut rng);
         run.try_input(input, false)?;
     }

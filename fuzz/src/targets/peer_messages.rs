@@ -166,7 +166,7 @@ fn seeds() -> Vec<Vec<u8>> {
         encode_diff(&diff, &mut bytes);
         seeds.push(bytes);
     }
-    let mut header = vec![0; auth::frame::HEADER_LEN];
+    let mut header = [0; auth::frame::HEADER_LEN];
     header[..4].copy_from_slice(&auth::frame::MAGIC);
     let at = header.len() - 4;
     header[at..].copy_from_slice(&(payload.len() as u32).to_be_bytes());
