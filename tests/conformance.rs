@@ -23,7 +23,7 @@ use conformance::report::Report;
 use conformance::run::Runner;
 
 #[tokio::test]
-#[ignore = "16 of 405 cases do not hold yet; run with --include-ignored"]
+#[ignore = "9 of 405 cases do not hold yet; run with --include-ignored"]
 async fn conformance_cases_hold() {
     let sources = files::sources();
     let dir = TempDir::new("conformance");
