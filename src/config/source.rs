@@ -81,7 +81,7 @@ impl Source {
     pub(crate) fn refused(&self, error: &toml::de::Error) -> Error {
         let message = error.message().replace('\n', ", ");
         let Some(span) = error.span() else {
-            return Error::Config(format!("{}: {message}", self.name));
+            return Error::Config(format!("{}: the file as a whole: {message}", self.name));
         };
         let found = DeTable::parse(&self.text).ok().and_then(|table| key_at(table.get_ref(), &span));
         match found {
@@ -113,19 +113,21 @@ fn unknown_section(name: &str) -> String {
     if sections.contains(&name) {
         return format!("{name} is a section; write [{name}] on a line of its own");
     }
+    let shown: String = name.chars().take(VALUE_SHOWN).collect();
     match nearest(name, &sections) {
-        Some(near) => format!("unknown section [{name}]; did you mean [{near}]?"),
-        None => format!("unknown section [{name}]; there are {}", sections.join(", ")),
+        Some(near) => format!("unknown section [{shown}]; did you mean [{near}]?"),
+        None => format!("unknown section [{shown}]; there are {}", sections.join(", ")),
     }
 }
 
 fn unknown_key(section: &str, name: &str, known: &[&str]) -> String {
+    let shown: String = name.chars().take(VALUE_SHOWN).collect();
     if let Some(near) = nearest(name, known) {
-        return format!("[{section}] unknown key {name:?}; did you mean {near:?}?");
+        return format!("[{section}] unknown key {shown:?}; did you mean {near:?}?");
     }
     match reference::home_of(name) {
-        Some(home) => format!("[{section}] unknown key {name:?}; it belongs to [{home}]"),
-        None => format!("[{section}] unknown key {name:?}; there are {}", known.join(", ")),
+        Some(home) => format!("[{section}] unknown key {shown:?}; it belongs to [{home}]"),
+        None => format!("[{section}] unknown key {shown:?}; there are {}", known.join(", ")),
     }
 }
 

@@ -57,8 +57,8 @@ fn run(input: &[u8]) -> Outcome {
             let place = shown.strip_prefix("fuzz.toml:").unwrap_or_else(|| panic!("says nothing of the file: {shown}"));
             let line = place.split(':').next().and_then(|line| line.parse::<usize>().ok());
             let lines = text.bytes().filter(|byte| *byte == b'\n').count() + 1;
-            let names_section = place.trim_start().starts_with('[');
-            assert!(line.map_or(names_section, |line| (1..=lines).contains(&line)), "says not where: {shown}");
+            let names_part = ["[", "the file as a whole"].iter().any(|part| place.trim_start().starts_with(part));
+            assert!(line.map_or(names_part, |line| (1..=lines).contains(&line)), "says not where: {shown}");
             Outcome::of(place)
         }
     }
